@@ -1,0 +1,1 @@
+"""Pictures that explain attention, drawn with regard's own modules: `python -m examples`."""

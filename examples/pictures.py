@@ -1,0 +1,15 @@
+"""What the pictures share: colours that everybody can tell apart, and where they are kept."""
+
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+# of Okabe and Ito, chosen to differ for every kind of colour vision
+BLUE, ORANGE, GRAY = "#0072B2", "#D55E00", "#666666"
+
+
+def save(figure: Figure, path: Path) -> Path:
+    """Write the figure, make its folder if there is none, and return the path."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=120)
+    return path

@@ -1,0 +1,1 @@
+"""Write the target word by word: each decoder starts, steps and unrolls by one contract."""

@@ -1,0 +1,107 @@
+"""What search and training need of a decoder: start, step, unroll.
+
+A decoder sees embedded words and an encoded source; words and logits are not its business.
+Attention weights are [B,L,H,S] at a step and [B,T,L,H,S] along a line, whatever the decoder:
+L layers that attend, H heads in each. Weights imposed from outside have the same shape, with NaN
+where the model is free.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from regard.nn.encoded import Encoded
+from regard.nn.rows import Rows, each_part
+
+
+@dataclass(frozen=True)
+class State(Rows):
+    """What a decoder carries from step to step; `position` is how many words it has been fed."""
+
+    position: Int[Tensor, "B"]
+
+
+@dataclass(frozen=True)
+class Step(Rows):
+    """What one target position yields, or each of T; None where a decoder has no such thing."""
+
+    old_state: Float[Tensor, "B *T D"] | None
+    new_state: Float[Tensor, "B *T D"]
+    context: Float[Tensor, "B *T N"] | None
+    weights: Float[Tensor, "B *T L H S"] | None
+
+
+def zero_position(encoded: Encoded) -> Int[Tensor, "B"]:
+    """The position before the first word, for each row."""
+    return torch.zeros(encoded.mask.shape[0], dtype=torch.long, device=encoded.mask.device)
+
+
+StateT = TypeVar("StateT", bound=State)
+MemoryT = TypeVar("MemoryT", bound=Rows)
+
+
+class Decoder(nn.Module, ABC, Generic[StateT, MemoryT]):
+    """Moves from state to state, looking back at a memory that never changes."""
+
+    state_size: int
+    context_size: int | None
+
+    @abstractmethod
+    def start(self, encoded: Encoded) -> tuple[MemoryT, StateT]:
+        """Prepare the memory of a source, once, and the state before the first word."""
+
+    @abstractmethod
+    def step(
+        self,
+        state: StateT,
+        previous: Float[Tensor, "B E"],
+        memory: MemoryT,
+        *,
+        imposed: Float[Tensor, "B L H S"] | None = None,
+        need_weights: bool = True,
+    ) -> tuple[StateT, Step]:
+        """Move by one word, the one just written."""
+
+    @abstractmethod
+    def unroll(
+        self,
+        state: StateT,
+        previous: Float[Tensor, "B T E"],
+        memory: MemoryT,
+        *,
+        imposed: Float[Tensor, "B T L H S"] | None = None,
+        need_weights: bool = True,
+    ) -> tuple[StateT, Step]:
+        """Move along given words: what T steps do, all at once where the decoder can."""
+
+
+def unroll_by_steps(
+    decoder: Decoder[StateT, MemoryT],
+    state: StateT,
+    previous: Float[Tensor, "B T E"],
+    memory: MemoryT,
+    *,
+    imposed: Float[Tensor, "B T L H S"] | None = None,
+    need_weights: bool = True,
+) -> tuple[StateT, Step]:
+    """Step along given words one by one: the definition of `unroll`."""
+    steps = []
+    for t, word in enumerate(previous.unbind(dim=1)):
+        here = None if imposed is None else imposed[:, t]
+        state, step = decoder.step(state, word, memory, imposed=here, need_weights=need_weights)
+        steps.append(step)
+    return state, stack_steps(steps)
+
+
+def stack_steps(steps: list[Step]) -> Step:
+    """Lay steps side by side along T."""
+    return each_part(lambda *parts: torch.stack(parts, dim=1), *steps)
+
+
+def only_step(steps: Step) -> Step:
+    """Return the one step of a line of one word."""
+    return each_part(lambda part: part[:, 0], steps)

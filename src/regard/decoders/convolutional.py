@@ -1,0 +1,112 @@
+"""The decoder of causal convolutions that looks in every layer (Gehring et al. 2017)."""
+
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from typing_extensions import override
+
+from regard.decoders.contract import Decoder, State, Step, only_step, zero_position
+from regard.nn.attention import Attention, Memory
+from regard.nn.blocks import GatedConvolution, fit
+from regard.nn.encoded import Encoded
+from regard.nn.scores import DotScore
+
+
+@dataclass(frozen=True)
+class ConvolutionalState(State):
+    """The last k−1 inputs of each layer."""
+
+    inputs: tuple[Float[Tensor, "B k D"], ...]
+
+
+@final
+class ConvolutionalDecoder(Decoder[ConvolutionalState, Memory]):
+    """In every layer a causal gated convolution, then a look at the source (§3.2, §3.3).
+
+    h_i = (GLU(conv_k h) + h)_i·√½        d_i = W_d h_i + b_d + g_i        α_i = softmax_j d_i·z_j
+    c_i = √m Σ_j α_ij (z_j + e_j)         h_i ← (h_i + c_i)·√½
+
+    m is the true length of the source; g_i is the embedding, position included, of the last
+    word. Maps stand where two widths differ.
+    """
+
+    def __init__(
+        self,
+        embedding_size: int,
+        hidden_size: int,
+        num_layers: int,
+        kernel_size: int,
+        memory_sizes: tuple[int, int],
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        key_size, value_size = memory_sizes
+        self.state_size = embedding_size
+        self.context_size = None
+        self.hidden_size = hidden_size
+        self.attention = Attention(DotScore())
+        self.enter = fit(embedding_size, hidden_size)
+        self.blocks = nn.ModuleList(
+            GatedConvolution(hidden_size, kernel_size, dropout) for _ in range(num_layers)
+        )
+        self.W_d = nn.ModuleList(nn.Linear(hidden_size, embedding_size) for _ in range(num_layers))
+        self.fit_keys = fit(key_size, embedding_size)
+        self.fit_values = fit(value_size, hidden_size)
+        self.leave = fit(hidden_size, embedding_size)
+        self.margin = kernel_size - 1
+
+    @override
+    def start(self, encoded: Encoded) -> tuple[Memory, ConvolutionalState]:
+        B = encoded.mask.shape[0]
+        keys, values = self.fit_keys(encoded.keys), self.fit_values(encoded.values)
+        void = keys.new_zeros(B, self.margin, self.hidden_size)
+        memory = self.attention.remember(keys, values, encoded.mask)
+        return memory, ConvolutionalState(zero_position(encoded), (void,) * len(self.blocks))
+
+    @override
+    def step(
+        self,
+        state: ConvolutionalState,
+        previous: Float[Tensor, "B E"],
+        memory: Memory,
+        *,
+        imposed: Float[Tensor, "B L H S"] | None = None,
+        need_weights: bool = True,
+    ) -> tuple[ConvolutionalState, Step]:
+        here = None if imposed is None else imposed[:, None]
+        state, steps = self.unroll(
+            state, previous[:, None], memory, imposed=here, need_weights=need_weights
+        )
+        return state, only_step(steps)
+
+    @override
+    def unroll(
+        self,
+        state: ConvolutionalState,
+        previous: Float[Tensor, "B T E"],
+        memory: Memory,
+        *,
+        imposed: Float[Tensor, "B T L H S"] | None = None,
+        need_weights: bool = True,
+    ) -> tuple[ConvolutionalState, Step]:
+        T = previous.shape[1]
+        root_m = memory.mask.sum(dim=-1)[:, None, None].to(previous.dtype).sqrt()
+        h, inputs, weights = self.enter(previous), [], []
+        for layer, (block, W_d) in enumerate(zip(self.blocks, self.W_d, strict=True)):
+            padded = torch.cat([state.inputs[layer], h], dim=1)
+            inputs.append(padded[:, T:])
+            h = block(padded, h)
+            c, α = self.attention(
+                W_d(h) + previous,
+                memory,
+                imposed=None if imposed is None else imposed[:, :, layer, 0],
+                need_weights=need_weights,
+            )
+            h = (h + root_m * c) * 0.5**0.5
+            weights.append(α)
+        shown = torch.stack(weights, dim=2)[:, :, :, None] if need_weights else None
+        moved = ConvolutionalState(state.position + T, tuple(inputs))
+        return moved, Step(None, self.leave(h), None, shown)

@@ -1,0 +1,103 @@
+"""The decoder that moves before it looks (Luong et al. 2015)."""
+
+from dataclasses import replace
+from typing import final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from typing_extensions import override
+
+from regard.decoders.contract import Decoder, Step, only_step, unroll_by_steps
+from regard.decoders.first import First
+from regard.decoders.recurrent import RecurrentState, covered, look, start
+from regard.nn.attention import Attention, Memory
+from regard.nn.encoded import Encoded
+from regard.nn.stack import Stack
+
+
+@final
+class LuongDecoder(Decoder[RecurrentState, Memory]):
+    """A recurrence whose new state asks, and whose answer may be fed to the next step.
+
+    h_t = f(E y_{t−1}, h_{t−1})            or f([E y_{t−1}; h̃_{t−1}], h_{t−1}) with input feeding
+    c_t = Σ_j α_tj h̄_j                     α_t = softmax_j score(h_t, h̄_j)
+    h̃_t = tanh(W_c [c_t; h_t])             what the step shows; h_t itself if not attentional
+    """
+
+    def __init__(
+        self,
+        stack: Stack,
+        attention: Attention,
+        first: First,
+        *,
+        context_size: int,
+        W_c: nn.Linear | None,
+        input_feeding: bool,
+    ) -> None:
+        super().__init__()
+        self.stack = stack
+        self.attention = attention
+        self.first = first
+        self.state_size = stack.hidden_size
+        self.context_size = context_size
+        self.W_c = W_c
+        self.input_feeding = input_feeding
+
+    @override
+    def start(self, encoded: Encoded) -> tuple[Memory, RecurrentState]:
+        memory, state = start(self.stack.layers, self.first, self.attention, encoded)
+        if self.W_c is None:
+            return memory, state
+        return memory, replace(state, shown=torch.zeros_like(state.shown))
+
+    @override
+    def step(
+        self,
+        state: RecurrentState,
+        previous: Float[Tensor, "B E"],
+        memory: Memory,
+        *,
+        imposed: Float[Tensor, "B L H S"] | None = None,
+        need_weights: bool = True,
+    ) -> tuple[RecurrentState, Step]:
+        x = torch.cat([previous, state.shown], dim=-1) if self.input_feeding else previous
+        h, layers = self.stack.step(x, state.layers)
+        here = None if imposed is None else imposed[:, None]
+        steps, coverage = self._show(h[:, None], state, memory, here, need_weights)
+        step = only_step(steps)
+        return RecurrentState(state.position + 1, layers, step.new_state, coverage), step
+
+    @override
+    def unroll(
+        self,
+        state: RecurrentState,
+        previous: Float[Tensor, "B T E"],
+        memory: Memory,
+        *,
+        imposed: Float[Tensor, "B T L H S"] | None = None,
+        need_weights: bool = True,
+    ) -> tuple[RecurrentState, Step]:
+        if self.input_feeding or self.attention.covers:
+            return unroll_by_steps(
+                self, state, previous, memory, imposed=imposed, need_weights=need_weights
+            )
+        everywhere = torch.ones(previous.shape[:2], dtype=torch.bool, device=previous.device)
+        h, layers = self.stack.scan(previous, state.layers, everywhere)
+        steps, _ = self._show(h, state, memory, imposed, need_weights)
+        position = state.position + previous.shape[1]
+        return RecurrentState(position, layers, steps.new_state[:, -1]), steps
+
+    def _show(
+        self,
+        h: Float[Tensor, "B T D"],
+        state: RecurrentState,
+        memory: Memory,
+        imposed: Float[Tensor, "B T L H S"] | None,
+        need_weights: bool,
+    ) -> tuple[Step, Float[Tensor, "B S"] | None]:
+        """Look with each new state, and join it with what was found."""
+        c, weights = look(self.attention, h, memory, state, imposed, need_weights)
+        shown = h if self.W_c is None else torch.tanh(self.W_c(torch.cat([c, h], dim=-1)))
+        old = torch.cat([state.shown[:, None], shown[:, :-1]], dim=1)
+        return Step(old, shown, c, weights if need_weights else None), covered(state, weights)

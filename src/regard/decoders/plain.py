@@ -1,0 +1,159 @@
+"""Decoders without attention: the whole source is one vector (Cho, Sutskever)."""
+
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from typing_extensions import override
+
+from regard import kernels
+from regard.decoders.contract import Decoder, Step, unroll_by_steps, zero_position
+from regard.decoders.first import First
+from regard.decoders.recurrent import RecurrentState
+from regard.errors import InputError
+from regard.nn.cells import GRUCell, Hidden
+from regard.nn.encoded import Encoded
+from regard.nn.rows import Rows
+from regard.nn.stack import Stack
+
+
+@dataclass(frozen=True)
+class FixedContext(Rows):
+    """All that is left of a source besides the first state; None where that state is all."""
+
+    context: Float[Tensor, "B C"] | None
+
+
+@final
+class PlainDecoder(Decoder[RecurrentState, FixedContext]):
+    """h_t = f(y_{t−1}, h_{t−1}), or f([y_{t−1}; c], h_{t−1}) with the context at every step."""
+
+    def __init__(
+        self, stack: Stack, first: First, *, context_size: int | None, context_every_step: bool
+    ) -> None:
+        super().__init__()
+        self.stack = stack
+        self.first = first
+        self.state_size = stack.hidden_size
+        self.context_size = context_size
+        self.context_every_step = context_every_step
+
+    @override
+    def start(self, encoded: Encoded) -> tuple[FixedContext, RecurrentState]:
+        return _start(self.first(self.stack.layers, encoded), encoded)
+
+    @override
+    def step(
+        self,
+        state: RecurrentState,
+        previous: Float[Tensor, "B E"],
+        memory: FixedContext,
+        *,
+        imposed: Float[Tensor, "B L H S"] | None = None,
+        need_weights: bool = True,
+    ) -> tuple[RecurrentState, Step]:
+        _refuse(imposed)
+        shown, layers = self.stack.step(self._input(previous, memory), state.layers)
+        moved = RecurrentState(state.position + 1, layers, shown)
+        return moved, Step(state.shown, shown, memory.context, None)
+
+    @override
+    def unroll(
+        self,
+        state: RecurrentState,
+        previous: Float[Tensor, "B T E"],
+        memory: FixedContext,
+        *,
+        imposed: Float[Tensor, "B T L H S"] | None = None,
+        need_weights: bool = True,
+    ) -> tuple[RecurrentState, Step]:
+        _refuse(imposed)
+        x = self._input(previous, memory)
+        everywhere = torch.ones(x.shape[:2], dtype=torch.bool, device=x.device)
+        shown, layers = self.stack.scan(x, state.layers, everywhere)
+        old = torch.cat([state.shown[:, None], shown[:, :-1]], dim=1)
+        moved = RecurrentState(state.position + x.shape[1], layers, shown[:, -1])
+        beside = None if memory.context is None else _beside(memory.context, previous)
+        return moved, Step(old, shown, beside, None)
+
+    def _input(
+        self, previous: Float[Tensor, "B *T E"], memory: FixedContext
+    ) -> Float[Tensor, "B *T I"]:
+        if not self.context_every_step or memory.context is None:
+            return previous
+        return torch.cat([previous, _beside(memory.context, previous)], dim=-1)
+
+
+@final
+class ChoDecoder(Decoder[RecurrentState, FixedContext]):
+    """Cho's own decoder, whose reset gate also gates the context (Cho et al. 2014, A.1.2).
+
+    r′ = σ(W_r e + U_r h + C_r c)   z′ = σ(W_z e + U_z h + C_z c)
+    n′ = tanh(W_n e + r′∘(U_n h + C_n c))
+
+    That is the GRU that resets after its product, with U h + C c in the place of U h.
+    """
+
+    def __init__(self, cell: GRUCell, first: First, *, context_size: int) -> None:
+        super().__init__()
+        self.cell = cell
+        self.first = first
+        self.state_size = cell.hidden_size
+        self.context_size = context_size
+        self.C = nn.Linear(context_size, 3 * cell.hidden_size, bias=False)
+
+    @override
+    def start(self, encoded: Encoded) -> tuple[FixedContext, RecurrentState]:
+        return _start(self.first([self.cell], encoded), encoded)
+
+    @override
+    def step(
+        self,
+        state: RecurrentState,
+        previous: Float[Tensor, "B E"],
+        memory: FixedContext,
+        *,
+        imposed: Float[Tensor, "B L H S"] | None = None,
+        need_weights: bool = True,
+    ) -> tuple[RecurrentState, Step]:
+        _refuse(imposed)
+        x, extra = self.cell.W(previous), self.C(memory.context)
+        h = kernels.gru_after_step(x, state.shown, self.cell.U.weight, extra)
+        moved = RecurrentState(state.position + 1, (Hidden(h),), h)
+        return moved, Step(state.shown, h, memory.context, None)
+
+    @override
+    def unroll(
+        self,
+        state: RecurrentState,
+        previous: Float[Tensor, "B T E"],
+        memory: FixedContext,
+        *,
+        imposed: Float[Tensor, "B T L H S"] | None = None,
+        need_weights: bool = True,
+    ) -> tuple[RecurrentState, Step]:
+        return unroll_by_steps(self, state, previous, memory, imposed=imposed)
+
+
+def _start(layers: tuple[Hidden, ...], encoded: Encoded) -> tuple[FixedContext, RecurrentState]:
+    state = RecurrentState(zero_position(encoded), layers, layers[-1].h)
+    return FixedContext(encoded.summary), state
+
+
+def _beside(
+    context: Float[Tensor, "B C"], words: Float[Tensor, "B *T E"]
+) -> Float[Tensor, "B *T C"]:
+    """Repeat the context for each word of a line; one word needs it once."""
+    if words.ndim == 2:
+        return context
+    return context[:, None].expand(-1, words.shape[1], -1)
+
+
+def _refuse(imposed: Tensor | None) -> None:
+    if imposed is not None:
+        raise InputError(
+            "weights were imposed, but this decoder has no attention; "
+            "one with attention (bahdanau, luong, convolutional, transformer) would do"
+        )

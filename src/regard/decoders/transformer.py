@@ -1,0 +1,158 @@
+"""The decoder that looks at its own words and at the source, by heads (Vaswani et al. 2017)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import cast, final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from typing_extensions import override
+
+from regard.decoders.contract import Decoder, State, Step, only_step, zero_position
+from regard.nn.attention import Memory, MultiHeadAttention
+from regard.nn.blocks import FeedForward, Residual
+from regard.nn.encoded import Encoded
+from regard.nn.masks import causal_mask
+from regard.nn.rows import Rows
+
+
+@dataclass(frozen=True)
+class TransformerState(State):
+    """The keys and values of every word so far, layer by layer: None before the first."""
+
+    words: tuple[Memory | None, ...]
+
+
+@dataclass(frozen=True)
+class TransformerMemory(Rows):
+    """The source's keys and values, layer by layer."""
+
+    layers: tuple[Memory, ...]
+
+
+@final
+class TransformerDecoderBlock(nn.Module):
+    """Causal self-attention, a look at the source, feed-forward, each in its residual (§3.1)."""
+
+    def __init__(
+        self,
+        words: MultiHeadAttention,
+        source: MultiHeadAttention,
+        feed_forward: FeedForward,
+        make_residual: Callable[[], Residual],
+    ) -> None:
+        super().__init__()
+        self.words = words
+        self.around_words = make_residual()
+        self.source = source
+        self.around_source = make_residual()
+        self.feed_forward = feed_forward
+        self.around_feed_forward = make_residual()
+
+    def forward(
+        self,
+        x: Float[Tensor, "B T D"],
+        words: Memory | None,
+        memory: Memory,
+        *,
+        imposed: Float[Tensor, "B H T S"] | None,
+        need_weights: bool,
+    ) -> tuple[Float[Tensor, "B T D"], Memory, Float[Tensor, "B H T S"] | None]:
+        """Transform the next T words, given those before; return the words' memory and weights."""
+        weights = None
+
+        def look_back(x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
+            nonlocal words
+            words = self._extend(words, x)
+            visible = causal_mask(x.shape[1], words.keys.shape[-2], x.device)
+            return self.words(x, words, visible=visible, need_weights=False)[0]
+
+        def look_across(x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
+            nonlocal weights
+            found, weights = self.source(x, memory, imposed=imposed, need_weights=need_weights)
+            return found
+
+        x = self.around_words(x, look_back)
+        x = self.around_source(x, look_across)
+        assert words is not None  # noqa: S101
+        return self.around_feed_forward(x, self.feed_forward), words, weights
+
+    def _extend(self, words: Memory | None, x: Float[Tensor, "B T D"]) -> Memory:
+        everywhere = torch.ones(x.shape[:2], dtype=torch.bool, device=x.device)
+        if words is None:
+            return self.words.remember(x, x, everywhere)
+        new = self.words.remember(x, x, everywhere, offset=words.keys.shape[-2])
+        return Memory(
+            torch.cat([words.keys, new.keys], dim=-2),
+            torch.cat([words.values, new.values], dim=-2),
+            torch.cat([words.mask, new.mask], dim=-1),
+        )
+
+
+@final
+class TransformerDecoder(Decoder[TransformerState, TransformerMemory]):
+    """Blocks one after the other; a norm at the end where the blocks' norms come first."""
+
+    def __init__(
+        self,
+        model_size: int,
+        num_layers: int,
+        make_block: Callable[[], TransformerDecoderBlock],
+        *,
+        pre_norm: bool = False,
+    ) -> None:
+        super().__init__()
+        self.state_size = model_size
+        self.context_size = None
+        self.blocks = nn.ModuleList(make_block() for _ in range(num_layers))
+        self.norm = nn.LayerNorm(model_size) if pre_norm else nn.Identity()
+
+    @override
+    def start(self, encoded: Encoded) -> tuple[TransformerMemory, TransformerState]:
+        sources = [cast(TransformerDecoderBlock, block).source for block in self.blocks]
+        keys, values, mask = encoded.keys, encoded.values, encoded.mask
+        memory = TransformerMemory(tuple(s.remember(keys, values, mask) for s in sources))
+        return memory, TransformerState(zero_position(encoded), (None,) * len(self.blocks))
+
+    @override
+    def step(
+        self,
+        state: TransformerState,
+        previous: Float[Tensor, "B E"],
+        memory: TransformerMemory,
+        *,
+        imposed: Float[Tensor, "B L H S"] | None = None,
+        need_weights: bool = True,
+    ) -> tuple[TransformerState, Step]:
+        here = None if imposed is None else imposed[:, None]
+        state, steps = self.unroll(
+            state, previous[:, None], memory, imposed=here, need_weights=need_weights
+        )
+        return state, only_step(steps)
+
+    @override
+    def unroll(
+        self,
+        state: TransformerState,
+        previous: Float[Tensor, "B T E"],
+        memory: TransformerMemory,
+        *,
+        imposed: Float[Tensor, "B T L H S"] | None = None,
+        need_weights: bool = True,
+    ) -> tuple[TransformerState, Step]:
+        x, words, weights = previous, [], []
+        for layer, block in enumerate(self.blocks):
+            here = None if imposed is None else imposed[:, :, layer].transpose(1, 2)
+            x, remembered, α = block(
+                x,
+                state.words[layer],
+                memory.layers[layer],
+                imposed=here,
+                need_weights=need_weights,
+            )
+            words.append(remembered)
+            weights.append(α)
+        shown = torch.stack(weights, dim=1).permute(0, 3, 1, 2, 4) if need_weights else None
+        moved = TransformerState(state.position + previous.shape[1], tuple(words))
+        return moved, Step(None, self.norm(x), None, shown)

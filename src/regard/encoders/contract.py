@@ -1,0 +1,19 @@
+"""What every encoder does, so that every decoder can follow it."""
+
+from abc import ABC, abstractmethod
+
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from regard.nn.encoded import Encoded
+
+
+class Encoder(nn.Module, ABC):
+    """Embedded words in, keys and values out."""
+
+    key_size: int
+    value_size: int
+
+    @abstractmethod
+    def forward(self, embedded: Float[Tensor, "B S E"], mask: Bool[Tensor, "B S"]) -> Encoded:
+        """Read a batch of sources."""

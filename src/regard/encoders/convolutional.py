@@ -1,0 +1,48 @@
+"""The encoder that reads through narrow windows, all at once (Gehring et al. 2017)."""
+
+from typing import final
+
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+from typing_extensions import override
+
+from regard.encoders.contract import Encoder
+from regard.nn.blocks import GatedConvolution, fit
+from regard.nn.encoded import Encoded
+from regard.nn.masks import last_visible
+
+
+@final
+class ConvolutionalEncoder(Encoder):
+    """z^l = (GLU(conv_k z^{l−1}) + z^{l−1})·√½, z^0 = e; keys z, values z + e (§3.2, §3.3).
+
+    Maps between e's width and z's stand where the two differ, as the paper has them.
+    """
+
+    def __init__(
+        self,
+        embedding_size: int,
+        hidden_size: int,
+        num_layers: int,
+        kernel_size: int,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.key_size = self.value_size = embedding_size
+        self.enter = fit(embedding_size, hidden_size)
+        self.blocks = nn.ModuleList(
+            GatedConvolution(hidden_size, kernel_size, dropout) for _ in range(num_layers)
+        )
+        self.leave = fit(hidden_size, embedding_size)
+        self.margin = (kernel_size - 1) // 2
+
+    @override
+    def forward(self, embedded: Float[Tensor, "B S E"], mask: Bool[Tensor, "B S"]) -> Encoded:
+        z = self.enter(embedded)
+        for block in self.blocks:
+            # padding must look like the void beyond the line's ends
+            z = z.masked_fill(~mask[..., None], 0.0)
+            z = block(nn.functional.pad(z, (0, 0, self.margin, self.margin)), z)
+        z = self.leave(z).masked_fill(~mask[..., None], 0.0)
+        values = (z + embedded).masked_fill(~mask[..., None], 0.0)
+        return Encoded(z, values, mask, last_visible(z, mask, z.new_zeros(z[:, 0].shape)))

@@ -1,0 +1,36 @@
+"""The encoder that reads word by word (Cho, Sutskever, Bahdanau, Luong)."""
+
+from typing import final
+
+from jaxtyping import Bool, Float
+from torch import Tensor
+from typing_extensions import override
+
+from regard.encoders.contract import Encoder
+from regard.nn.encoded import Encoded
+from regard.nn.masks import reverse
+from regard.nn.stack import Stack
+
+
+@final
+class RecurrentEncoder(Encoder):
+    """h_j = f(x_j, h_{j−1}) from h_0 = 0; with two directions h_j = [→h_j; ←h_j].
+
+    A reversed source is read back to front (Sutskever et al. 2014, §3.3), and its states are
+    given back in reading order.
+    """
+
+    def __init__(self, stack: Stack, *, reversed_source: bool = False) -> None:
+        super().__init__()
+        self.stack = stack
+        self.reversed_source = reversed_source
+        self.key_size = self.value_size = stack.output_size
+
+    @override
+    def forward(self, embedded: Float[Tensor, "B S E"], mask: Bool[Tensor, "B S"]) -> Encoded:
+        zero = embedded.new_zeros(embedded.shape[0], self.stack.hidden_size)
+        x = reverse(embedded, mask) if self.reversed_source else embedded
+        start = tuple(cell.start(zero) for cell in self.stack.layers)
+        h, states = self.stack.scan(x, start, mask)
+        h = reverse(h, mask) if self.reversed_source else h
+        return Encoded(h, h, mask, states[-1].h, states)

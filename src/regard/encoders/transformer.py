@@ -1,0 +1,67 @@
+"""The encoder that lets every word look at every other (Vaswani et al. 2017)."""
+
+from collections.abc import Callable
+from typing import final
+
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+from typing_extensions import override
+
+from regard.encoders.contract import Encoder
+from regard.nn.attention import MultiHeadAttention
+from regard.nn.blocks import FeedForward, Residual
+from regard.nn.encoded import Encoded
+from regard.nn.masks import last_visible
+
+
+@final
+class TransformerEncoderBlock(nn.Module):
+    """Self-attention, then feed-forward, each in its residual (§3.1)."""
+
+    def __init__(
+        self,
+        attention: MultiHeadAttention,
+        feed_forward: FeedForward,
+        make_residual: Callable[[], Residual],
+    ) -> None:
+        super().__init__()
+        self.attention = attention
+        self.around_attention = make_residual()
+        self.feed_forward = feed_forward
+        self.around_feed_forward = make_residual()
+
+    def forward(
+        self, x: Float[Tensor, "B S D"], mask: Bool[Tensor, "B S"]
+    ) -> Float[Tensor, "B S D"]:
+        """Transform a batch of lines."""
+
+        def look(x: Float[Tensor, "B S D"]) -> Float[Tensor, "B S D"]:
+            return self.attention(x, self.attention.remember(x, x, mask), need_weights=False)[0]
+
+        return self.around_feed_forward(self.around_attention(x, look), self.feed_forward)
+
+
+@final
+class TransformerEncoder(Encoder):
+    """Blocks one after the other; a norm at the end where the blocks' norms come first."""
+
+    def __init__(
+        self,
+        model_size: int,
+        num_layers: int,
+        make_block: Callable[[], TransformerEncoderBlock],
+        *,
+        pre_norm: bool = False,
+    ) -> None:
+        super().__init__()
+        self.key_size = self.value_size = model_size
+        self.blocks = nn.ModuleList(make_block() for _ in range(num_layers))
+        self.norm = nn.LayerNorm(model_size) if pre_norm else nn.Identity()
+
+    @override
+    def forward(self, embedded: Float[Tensor, "B S E"], mask: Bool[Tensor, "B S"]) -> Encoded:
+        x = embedded
+        for block in self.blocks:
+            x = block(x, mask)
+        x = self.norm(x).masked_fill(~mask[..., None], 0.0)
+        return Encoded(x, x, mask, last_visible(x, mask, x.new_zeros(x[:, 0].shape)))

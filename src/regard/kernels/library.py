@@ -1,0 +1,81 @@
+"""Ops that PyTorch already has as one fused call, fed with regard's parameters.
+
+Used only where the library computes exactly the function that `reference.py` defines.
+"""
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+from torch.nn import functional
+
+
+def scaled_dot_attention(
+    q: Float[Tensor, "*B T K"],
+    k: Float[Tensor, "*B S K"],
+    v: Float[Tensor, "*B S N"],
+    mask: Bool[Tensor, "*#B #T S"],
+    dropout: float = 0.0,
+) -> Float[Tensor, "*B T N"]:
+    """`reference.scaled_dot_attention`, with dropout on the weights; never builds [B,T,S]."""
+    return functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout)
+
+
+def elman_scan(
+    x: Float[Tensor, "B T I"],
+    h: Float[Tensor, "B D"],
+    W: Float[Tensor, "D I"],
+    U: Float[Tensor, "D D"],
+    b: Float[Tensor, "D"] | None,
+) -> Float[Tensor, "B T D"]:
+    """Scan `reference.elman_step` over a sequence; the library's second bias stays zero."""
+    weights = [W, U] if b is None else [W, U, b, torch.zeros_like(b)]
+    states, _ = torch.rnn_tanh(x, h[None], weights, b is not None, 1, 0.0, False, False, True)
+    return states
+
+
+def gru_after_scan(
+    x: Float[Tensor, "B T I"],
+    h: Float[Tensor, "B D"],
+    W: Float[Tensor, "G I"],
+    U: Float[Tensor, "G D"],
+    b: Float[Tensor, "G"] | None,
+) -> Float[Tensor, "B T D"]:
+    """Scan `reference.gru_after_step` over a sequence.
+
+    The library keeps with z where ours renews: 1 − σ(a) = σ(−a), so z's rows change their sign.
+    """
+    weights = [_flip_z(W), _flip_z(U)]
+    if b is not None:
+        weights += [_flip_z(b), torch.zeros_like(b)]
+    states, _ = torch.gru(x, h[None], weights, b is not None, 1, 0.0, False, False, True)
+    return states
+
+
+def _flip_z(gates: Tensor) -> Tensor:
+    r, z, n = gates.chunk(3)
+    return torch.cat([r, -z, n])
+
+
+def lstm_scan(
+    x: Float[Tensor, "B T I"],
+    state: tuple[Float[Tensor, "B D"], Float[Tensor, "B D"]],
+    mask: Bool[Tensor, "B T"],
+    W: Float[Tensor, "G I"],
+    U: Float[Tensor, "G D"],
+    b: Float[Tensor, "G"] | None,
+) -> tuple[Float[Tensor, "B T D"], Float[Tensor, "B D"]]:
+    """`reference.lstm_scan`.
+
+    The library returns only the last c, so hidden positions must not touch it: one more input
+    says "hidden" and shuts i and opens f, to 0 and 1 exactly, whatever the other inputs are.
+    """
+    shut = 1e4  # the sigmoid of ∓1e4 is 0 and 1 in every float type
+    i, rest = W.new_full((U.shape[1],), -shut), W.new_zeros(2 * U.shape[1])
+    hold = torch.cat([i, -i, rest])  # for i, f, g, o
+    x = torch.cat([x, (~mask)[..., None].to(x.dtype)], dim=-1)
+    weights = [torch.cat([W, hold[:, None]], dim=-1), U]
+    if b is not None:
+        weights += [b, torch.zeros_like(b)]
+    start = [part[None] for part in state]
+    states, _, c = torch.lstm(x, start, weights, b is not None, 1, 0.0, False, False, True)
+    return states, c[0]

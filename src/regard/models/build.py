@@ -1,0 +1,309 @@
+"""From a config to a model: every type of config has its builder, found by that type."""
+
+from functools import partial
+from typing import Any
+
+import torch
+from torch import nn
+
+from regard.config.model import (
+    AttentionConfig,
+    BahdanauDecoderConfig,
+    ChoDecoderConfig,
+    ConvolutionalDecoderConfig,
+    ConvolutionalEncoderConfig,
+    EmbeddingConfig,
+    LuongDecoderConfig,
+    ModelConfig,
+    PlainDecoderConfig,
+    RecurrentDecoderConfig,
+    RecurrentEncoderConfig,
+    TransformerConfig,
+    TransformerDecoderConfig,
+    TransformerEncoderConfig,
+)
+from regard.decoders.bahdanau import BahdanauDecoder
+from regard.decoders.contract import Decoder
+from regard.decoders.convolutional import ConvolutionalDecoder
+from regard.decoders.first import CopyFirst, First, TanhFirst, ZeroFirst
+from regard.decoders.luong import LuongDecoder
+from regard.decoders.plain import ChoDecoder, PlainDecoder
+from regard.decoders.transformer import TransformerDecoder, TransformerDecoderBlock
+from regard.encoders.contract import Encoder
+from regard.encoders.convolutional import ConvolutionalEncoder
+from regard.encoders.recurrent import RecurrentEncoder
+from regard.encoders.summary import SUMMARIES
+from regard.encoders.transformer import TransformerEncoder, TransformerEncoderBlock
+from regard.errors import ConfigError
+from regard.models.combinations import problems
+from regard.models.seq2seq import Seq2Seq
+from regard.nn import positions
+from regard.nn.attention import Attention, LocalWindow, MultiHeadAttention
+from regard.nn.blocks import FeedForward, Residual
+from regard.nn.cells import Cell, ElmanCell, GRUCell, LSTMCell
+from regard.nn.embedding import Embedding
+from regard.nn.readouts import Layer, LinearLayer, MaxoutLayer, Readout, TanhLayer
+from regard.nn.scores import (
+    AdditiveScore,
+    BilinearScore,
+    ConcatScore,
+    DotScore,
+    GaussianScore,
+    LocationScore,
+    ScaledDotScore,
+    Score,
+)
+from regard.nn.stack import Stack
+
+
+def build(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> Seq2Seq:
+    """Build a model for vocabularies of these sizes, or say everything that does not fit."""
+    found = list(problems(config))
+    if config.tied == "all" and source_vocabulary != target_vocabulary:
+        found.append(
+            f"tied = all needs one vocabulary, but the source's has {source_vocabulary} symbols "
+            f"and the target's {target_vocabulary}; tied = output would do"
+        )
+    if found:
+        raise ConfigError("model", found)
+    source = _embedding(config.source, source_vocabulary)
+    target = _embedding(config.target, target_vocabulary)
+    if config.tied == "all":
+        source.weight = target.weight
+    encoder = _encoder(config)
+    summary = None
+    if config.summary != "none":
+        summary = SUMMARIES[config.summary](encoder.key_size)
+    summary_size = None if summary is None else summary.output_size
+    decoder = _DECODERS[type(config.decoder)](config, config.decoder, encoder, summary_size)
+    readout = _readout(config, decoder, target)
+    return Seq2Seq((source, target), encoder, summary, decoder, readout, config.readout.inputs)
+
+
+def _embedding(config: EmbeddingConfig, vocabulary_size: int) -> Embedding:
+    places: positions.SinusoidalPositions | positions.LearnedPositions | None = None
+    if config.positions == "sinusoidal":
+        places = positions.SinusoidalPositions(config.size, config.max_length)
+    elif config.positions == "learned":
+        places = positions.LearnedPositions(config.size, config.max_length)
+    return Embedding(
+        vocabulary_size,
+        config.size,
+        scale=config.size**0.5 if config.scaled else 1.0,
+        positions=places,
+        zero_start=config.zero_start,
+        dropout=config.dropout,
+    )
+
+
+def _cell(config: RecurrentEncoderConfig | RecurrentDecoderConfig, input_size: int) -> Cell:
+    if config.cell == "elman":
+        return ElmanCell(input_size, config.hidden_size, config.bias)
+    if config.cell == "lstm":
+        return LSTMCell(input_size, config.hidden_size, config.bias)
+    after = config.cell == "gru_after"
+    return GRUCell(input_size, config.hidden_size, config.bias, reset_after=after)
+
+
+def _stack(config: RecurrentEncoderConfig | RecurrentDecoderConfig, input_size: int) -> Stack:
+    return Stack(
+        partial(_cell, config),
+        input_size,
+        config.num_layers,
+        bidirectional=getattr(config, "bidirectional", False),
+        residual=config.residual,
+        dropout=config.dropout,
+    )
+
+
+def _encoder(config: ModelConfig) -> Encoder:
+    encoder, size = config.encoder, config.source.size
+    if isinstance(encoder, RecurrentEncoderConfig):
+        stack = _stack(encoder, size)
+        return RecurrentEncoder(stack, reversed_source=encoder.reversed_source)
+    if isinstance(encoder, ConvolutionalEncoderConfig):
+        layers, width = encoder.num_layers, encoder.kernel_size
+        return ConvolutionalEncoder(size, encoder.hidden_size, layers, width, encoder.dropout)
+    block = partial(_transformer_encoder_block, encoder)
+    return TransformerEncoder(size, encoder.num_layers, block, pre_norm=encoder.pre_norm)
+
+
+def _heads(
+    config: TransformerConfig, memory_sizes: tuple[int, int], *, own_words: bool
+) -> MultiHeadAttention:
+    places: positions.RotaryPositions | positions.RelativePositions | None = None
+    width = config.model_size // config.num_heads
+    if own_words and config.attention_positions == "rotary":
+        places = positions.RotaryPositions(width)
+    elif own_words and config.attention_positions == "relative":
+        places = positions.RelativePositions(width, config.max_distance)
+    return MultiHeadAttention(
+        (config.model_size, *memory_sizes),
+        config.model_size,
+        config.num_heads,
+        positions=places,
+        dropout=config.dropout,
+    )
+
+
+def _transformer_encoder_block(config: TransformerEncoderConfig) -> TransformerEncoderBlock:
+    size = config.model_size
+    return TransformerEncoderBlock(
+        _heads(config, (size, size), own_words=True),
+        FeedForward(size, config.feed_forward_size, config.dropout),
+        partial(Residual, size, pre_norm=config.pre_norm, dropout=config.dropout),
+    )
+
+
+def _transformer_decoder_block(
+    config: TransformerDecoderConfig, memory_sizes: tuple[int, int]
+) -> TransformerDecoderBlock:
+    size = config.model_size
+    return TransformerDecoderBlock(
+        _heads(config, (size, size), own_words=True),
+        _heads(config, memory_sizes, own_words=False),
+        FeedForward(size, config.feed_forward_size, config.dropout),
+        partial(Residual, size, pre_norm=config.pre_norm, dropout=config.dropout),
+    )
+
+
+def _score(config: AttentionConfig, query_size: int, key_size: int) -> Score:
+    makers: dict[str, Any] = {
+        "additive": lambda: AdditiveScore(
+            query_size, key_size, config.align_size, coverage=config.coverage
+        ),
+        "concat": lambda: ConcatScore(query_size, key_size, config.align_size),
+        "dot": DotScore,
+        "scaled_dot": ScaledDotScore,
+        "bilinear": lambda: BilinearScore(query_size, key_size),
+        "gaussian": GaussianScore,
+        "gaussian_learned": lambda: GaussianScore(learned=True),
+        "location": lambda: LocationScore(query_size, config.max_length),
+    }
+    return makers[config.score]()
+
+
+def _attention(config: AttentionConfig, query_size: int, key_size: int) -> Attention:
+    window = None
+    if config.window != "global":
+        predicted = query_size if config.window == "local_p" else None
+        window = LocalWindow(config.half_width, predicted)
+    score = _score(config, query_size, key_size)
+    return Attention(score, window=window, dropout=config.dropout)
+
+
+def _first(name: str, summary_size: int | None, hidden_size: int, num_layers: int = 1) -> First:
+    if name == "tanh":
+        assert summary_size is not None  # noqa: S101
+        return TanhFirst(summary_size, hidden_size, num_layers)
+    return CopyFirst() if name == "copy" else ZeroFirst()
+
+
+def _plain(
+    model: ModelConfig, config: PlainDecoderConfig, encoder: Encoder, summary_size: int | None
+) -> PlainDecoder:
+    fed = summary_size or 0 if config.context_every_step else 0
+    return PlainDecoder(
+        _stack(config, model.target.size + fed),
+        _first(config.first, summary_size, config.hidden_size, config.num_layers),
+        context_size=summary_size,
+        context_every_step=config.context_every_step,
+    )
+
+
+def _cho(
+    model: ModelConfig, config: ChoDecoderConfig, encoder: Encoder, summary_size: int
+) -> ChoDecoder:
+    return ChoDecoder(
+        GRUCell(model.target.size, config.hidden_size, config.bias, reset_after=True),
+        _first(config.first, summary_size, config.hidden_size),
+        context_size=summary_size,
+    )
+
+
+def _bahdanau(
+    model: ModelConfig, config: BahdanauDecoderConfig, encoder: Encoder, summary_size: int | None
+) -> BahdanauDecoder:
+    return BahdanauDecoder(
+        _stack(config, model.target.size + encoder.value_size),
+        _attention(config.attention, config.hidden_size, encoder.key_size),
+        _first(config.first, summary_size, config.hidden_size, config.num_layers),
+        context_size=encoder.value_size,
+    )
+
+
+def _luong(
+    model: ModelConfig, config: LuongDecoderConfig, encoder: Encoder, summary_size: int | None
+) -> LuongDecoder:
+    fed = config.hidden_size if config.input_feeding else 0
+    W_c = None
+    if config.attentional:
+        size = config.hidden_size
+        W_c = nn.Linear(encoder.value_size + size, size, bias=config.bias)
+    return LuongDecoder(
+        _stack(config, model.target.size + fed),
+        _attention(config.attention, config.hidden_size, encoder.key_size),
+        _first(config.first, summary_size, config.hidden_size, config.num_layers),
+        context_size=encoder.value_size,
+        W_c=W_c,
+        input_feeding=config.input_feeding,
+    )
+
+
+def _convolutional(
+    model: ModelConfig,
+    config: ConvolutionalDecoderConfig,
+    encoder: Encoder,
+    summary_size: int | None,
+) -> ConvolutionalDecoder:
+    return ConvolutionalDecoder(
+        model.target.size,
+        config.hidden_size,
+        config.num_layers,
+        config.kernel_size,
+        (encoder.key_size, encoder.value_size),
+        config.dropout,
+    )
+
+
+def _transformer(
+    model: ModelConfig,
+    config: TransformerDecoderConfig,
+    encoder: Encoder,
+    summary_size: int | None,
+) -> TransformerDecoder:
+    sizes = (encoder.key_size, encoder.value_size)
+    block = partial(_transformer_decoder_block, config, sizes)
+    return TransformerDecoder(config.model_size, config.num_layers, block, pre_norm=config.pre_norm)
+
+
+_DECODERS: dict[type, Any] = {
+    PlainDecoderConfig: _plain,
+    ChoDecoderConfig: _cho,
+    BahdanauDecoderConfig: _bahdanau,
+    LuongDecoderConfig: _luong,
+    ConvolutionalDecoderConfig: _convolutional,
+    TransformerDecoderConfig: _transformer,
+}
+
+
+def _readout(config: ModelConfig, decoder: Decoder[Any, Any], target: Embedding) -> Readout:
+    sizes = {
+        "old_state": decoder.state_size,
+        "new_state": decoder.state_size,
+        "context": decoder.context_size,
+        "previous": config.target.size,
+    }
+    readout = config.readout
+    size = sum(sizes[name] or 0 for name in readout.inputs)
+    layer: Layer = LinearLayer(size)
+    if readout.kind == "tanh":
+        layer = TanhLayer(size, readout.size, readout.bias)
+    elif readout.kind == "maxout":
+        layer = MaxoutLayer(size, readout.size, readout.bias)
+    weight = target.weight
+    if config.tied == "none":
+        rows = torch.randn(target.weight.shape[0], layer.output_size)
+        weight = nn.Parameter(rows * layer.output_size**-0.5)
+    bias = readout.bias and readout.kind == "linear"
+    return Readout(layer, weight, bias=bias, dropout=readout.dropout)

@@ -1,0 +1,112 @@
+"""The whole model: p(y | x) = Π_t p(y_t | y_<t, x), from words to logits.
+
+Padding is right of each line and hidden by the mask; loss and search are not its business.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from regard.decoders.contract import Decoder, State, Step
+from regard.encoders.contract import Encoder
+from regard.encoders.summary import Summary
+from regard.nn.embedding import Embedding
+from regard.nn.encoded import Encoded
+from regard.nn.readouts import Readout
+from regard.nn.rows import Rows
+
+
+@dataclass(frozen=True)
+class Scored(Rows):
+    """The logits of each next word, and the weights that led to them where asked for."""
+
+    logits: Float[Tensor, "B *T V"]
+    weights: Float[Tensor, "B *T L H S"] | None
+
+
+@final
+class Seq2Seq(nn.Module):
+    """Embeddings, encoder, summary, decoder and readout, joined."""
+
+    def __init__(
+        self,
+        embeddings: tuple[Embedding, Embedding],
+        encoder: Encoder,
+        summary: Summary | None,
+        decoder: Decoder[Any, Any],
+        readout: Readout,
+        readout_inputs: tuple[str, ...],
+    ) -> None:
+        super().__init__()
+        self.source_embedding, self.target_embedding = embeddings
+        self.encoder = encoder
+        self.summary = summary
+        self.decoder = decoder
+        self.readout = readout
+        self.readout_inputs = readout_inputs
+
+    def encode(self, source: Int[Tensor, "B S"], source_mask: Bool[Tensor, "B S"]) -> Encoded:
+        """Read a batch of sources."""
+        encoded = self.encoder(self.source_embedding(source), source_mask)
+        if self.summary is None:
+            return encoded
+        return replace(encoded, summary=self.summary(encoded))
+
+    def start(
+        self, source: Int[Tensor, "B S"], source_mask: Bool[Tensor, "B S"]
+    ) -> tuple[Rows, State]:
+        """Read a batch of sources and stand before the first word."""
+        return self.decoder.start(self.encode(source, source_mask))
+
+    def step(
+        self,
+        state: State,
+        words: Int[Tensor, "B"],
+        memory: Rows,
+        *,
+        imposed: Float[Tensor, "B L H S"] | None = None,
+        need_weights: bool = True,
+    ) -> tuple[State, Scored]:
+        """Feed the words just written, BOS at first, and score the next ones."""
+        previous = self.target_embedding(words[:, None], state.position)[:, 0]
+        state, step = self.decoder.step(
+            state, previous, memory, imposed=imposed, need_weights=need_weights
+        )
+        return state, Scored(self._read(step, previous), step.weights)
+
+    def unroll(
+        self,
+        state: State,
+        words: Int[Tensor, "B T"],
+        memory: Rows,
+        *,
+        imposed: Float[Tensor, "B T L H S"] | None = None,
+        need_weights: bool = True,
+    ) -> tuple[State, Scored]:
+        """Feed given words and score what follows each of them."""
+        previous = self.target_embedding(words, state.position)
+        state, steps = self.decoder.unroll(
+            state, previous, memory, imposed=imposed, need_weights=need_weights
+        )
+        return state, Scored(self._read(steps, previous), steps.weights)
+
+    def forward(
+        self,
+        source: Int[Tensor, "B S"],
+        source_mask: Bool[Tensor, "B S"],
+        words: Int[Tensor, "B T"],
+        *,
+        need_weights: bool = False,
+    ) -> Scored:
+        """Score given targets word by word (teacher forcing); `words` begin with BOS."""
+        memory, state = self.start(source, source_mask)
+        return self.unroll(state, words, memory, need_weights=need_weights)[1]
+
+    def _read(self, step: Step, previous: Float[Tensor, "B *T E"]) -> Float[Tensor, "B *T V"]:
+        parts = [
+            previous if name == "previous" else getattr(step, name) for name in self.readout_inputs
+        ]
+        return self.readout(torch.cat(parts, dim=-1))

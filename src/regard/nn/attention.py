@@ -1,0 +1,298 @@
+"""Where to look, and what is found there: scores become weights, weights become a context.
+
+The one room that masks and normalizes. Weights are returned, never kept.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple, final
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from regard import kernels
+from regard.errors import ConfigError
+from regard.nn.masks import masked_softmax
+from regard.nn.positions import RelativePositions, RotaryPositions
+from regard.nn.rows import Rows
+from regard.nn.scores import AdditiveScore, ScaledDotScore, Score
+
+
+@dataclass(frozen=True)
+class Memory(Rows):
+    """What a decoder may look back at: made once per source sentence, never changed."""
+
+    keys: Float[Tensor, "*B S A"]
+    values: Float[Tensor, "*B S N"]
+    mask: Bool[Tensor, "*#B S"]
+
+
+class Past(NamedTuple):
+    """What earlier steps leave for the next look: how many there were, and what they weighed."""
+
+    position: Int[Tensor, "*B T"]
+    coverage: Float[Tensor, "*B T S"] | None = None
+
+
+def impose(
+    weights: Float[Tensor, "*B T S"], imposed: Float[Tensor, "*B T S"] | None
+) -> Float[Tensor, "*B T S"]:
+    """Put weights given from outside in the place of the model's; NaN leaves the model's own."""
+    return weights if imposed is None else torch.where(imposed.isnan(), weights, imposed)
+
+
+@final
+class LocalWindow(nn.Module):
+    """Look only near a position p_t, and less the farther (Luong et al. 2015, §3.2).
+
+    local-m   p_t = t
+    local-p   p_t = S · σ(v_pᵀ tanh(W_p s)), S the true length; with query_size
+    weights   softmax inside [p_t − δ, p_t + δ], times exp(−(j − p_t)² / 2σ²), σ = δ/2
+
+    The product is not normalized again. Positions j and t count from 1, as in the paper.
+    """
+
+    def __init__(self, half_width: int, query_size: int | None = None) -> None:
+        super().__init__()
+        self.half_width = half_width
+        self.W_p = nn.Linear(query_size, query_size, bias=False) if query_size else None
+        self.v_p = nn.Parameter(torch.randn(query_size) * query_size**-0.5) if query_size else None
+
+    def forward(
+        self,
+        query: Float[Tensor, "*B T D"],
+        mask: Bool[Tensor, "*#B S"],
+        position: Int[Tensor, "*B T"],
+    ) -> tuple[Bool[Tensor, "*B T S"], Float[Tensor, "*B T S"]]:
+        """Return what is inside each query's window, and the factor on its weights."""
+        if self.W_p is None or self.v_p is None:
+            center = position.to(query.dtype) + 1
+        else:
+            center = torch.sigmoid(torch.tanh(self.W_p(query)) @ self.v_p)
+            center = center * mask.sum(dim=-1, keepdim=True)
+        j = torch.arange(1, mask.shape[-1] + 1, device=query.device)
+        distance = j - center[..., None]
+        factor = torch.exp(-distance.square() / (2 * (self.half_width / 2) ** 2))
+        return distance.abs() <= self.half_width, factor
+
+
+@final
+class Attention(nn.Module):
+    """weights = softmax(score(query, keys)), context = weights · values.
+
+    With keys = values it is soft attention, with separate values key–value attention. A window
+    narrows the softmax, relative positions add to scores and context, dropout acts on the weights.
+    """
+
+    def __init__(
+        self,
+        score: Score,
+        *,
+        window: LocalWindow | None = None,
+        relative: RelativePositions | None = None,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.score = score
+        self.window = window
+        self.relative = relative
+        self.dropout = nn.Dropout(dropout)
+
+    def remember(
+        self,
+        keys: Float[Tensor, "*B S M"],
+        values: Float[Tensor, "*B S N"],
+        mask: Bool[Tensor, "*#B S"],
+    ) -> Memory:
+        """Prepare a source sentence for any number of queries."""
+        return Memory(self.score.prepare(keys), values, mask)
+
+    def forward(
+        self,
+        query: Float[Tensor, "*B T D"],
+        memory: Memory,
+        *,
+        visible: Bool[Tensor, "T S"] | None = None,
+        past: Past | None = None,
+        imposed: Float[Tensor, "*B T S"] | None = None,
+        need_weights: bool = True,
+    ) -> tuple[Float[Tensor, "*B T N"], Float[Tensor, "*B T S"] | None]:
+        """Return the context of each query, and the weights the heatmap shows.
+
+        `visible` hides keys query by query; `past` is what a window or coverage goes by.
+        When nobody needs the weights, the scaled dot product runs fused and never makes them.
+        """
+        mask = memory.mask[..., None, :]
+        if visible is not None:
+            mask = mask & visible
+        if not need_weights and imposed is None and self._fusible:
+            dropout = self.dropout.p if self.training else 0.0
+            keys, values = memory.keys, memory.values
+            return kernels.scaled_dot_attention(query, keys, values, mask, dropout), None
+
+        weights = impose(self._weigh(query, memory, mask, past), imposed)
+        shown = self.dropout(weights)
+        context = shown @ memory.values
+        if self.relative is not None:
+            context = context + self.relative.values(shown)
+        return context, weights if need_weights else None
+
+    @property
+    def covers(self) -> bool:
+        """Whether each look must be told what earlier ones weighed."""
+        return isinstance(self.score, AdditiveScore) and self.score.w_c is not None
+
+    @property
+    def _fusible(self) -> bool:
+        plain = self.window is None and self.relative is None
+        return plain and isinstance(self.score, ScaledDotScore)
+
+    def _weigh(
+        self,
+        query: Float[Tensor, "*B T D"],
+        memory: Memory,
+        mask: Bool[Tensor, "*#B #T S"],
+        past: Past | None,
+    ) -> Float[Tensor, "*B T S"]:
+        """Score, mask and normalize."""
+        if past is None or past.coverage is None:
+            scores = self.score(query, memory.keys)
+        else:
+            scores = self.score(query, memory.keys, past.coverage)
+        if self.relative is not None:
+            scores = scores + self.relative.scores(query, memory.keys.shape[-2])
+        if self.window is None:
+            return masked_softmax(scores, mask)
+        position = _from_zero(query) if past is None else past.position
+        inside, factor = self.window(query, memory.mask, position)
+        return masked_softmax(scores, mask & inside) * factor
+
+
+def _from_zero(query: Float[Tensor, "*B T D"]) -> Int[Tensor, "*B T"]:
+    return torch.arange(query.shape[-2], device=query.device).expand(query.shape[:-1])
+
+
+def weighted_values(weights: Float[Tensor, "*B T S"], memory: Memory) -> Float[Tensor, "*B T S N"]:
+    """Return α_j v_j before the sum: what each source position brings to the context."""
+    return weights[..., None] * memory.values[..., None, :, :]
+
+
+@final
+class ManyReads(nn.Module):
+    """N queries, learned or given, read one memory; their contexts are concatenated.
+
+    Some texts call this multi-head attention; here every read sees the whole memory.
+    """
+
+    def __init__(self, attention: Attention, num_reads: int, query_size: int) -> None:
+        super().__init__()
+        self.attention = attention
+        self.queries = nn.Parameter(torch.randn(num_reads, query_size) * query_size**-0.5)
+
+    def forward(
+        self, memory: Memory, queries: Float[Tensor, "B reads D"] | None = None
+    ) -> tuple[Float[Tensor, "B reads_N"], Float[Tensor, "B reads S"]]:
+        """Return the concatenated contexts, and each read's weights."""
+        if queries is None:
+            queries = self.queries.expand(memory.values.shape[0], -1, -1)
+        contexts, weights = self.attention(queries, memory)
+        return contexts.flatten(1), weights
+
+
+@final
+class MultiHeadAttention(nn.Module):
+    """head_i = attention(W_q⁽ⁱ⁾q, W_k⁽ⁱ⁾k, W_v⁽ⁱ⁾v), output W_o[head_1; …; head_H].
+
+    (Vaswani et al. 2017, §3.2.2.) Any score may stand inside; one score serves all heads, which
+    differ in what they are shown. The heads' matrices lie under each other in W_q, W_k, W_v.
+    """
+
+    def __init__(
+        self,
+        sizes: tuple[int, int, int],
+        model_size: int,
+        num_heads: int,
+        *,
+        score: Score | None = None,
+        positions: RotaryPositions | RelativePositions | None = None,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        if model_size % num_heads:
+            raise ConfigError(
+                "model",
+                [
+                    f"num_heads = {num_heads} does not divide model_size = {model_size}; "
+                    f"{num_heads * max(1, model_size // num_heads)} would do"
+                ],
+            )
+        query_size, key_size, value_size = sizes
+        self.num_heads = num_heads
+        self.W_q = nn.Linear(query_size, model_size, bias=False)
+        self.W_k = nn.Linear(key_size, model_size, bias=False)
+        self.W_v = nn.Linear(value_size, model_size, bias=False)
+        self.W_o = nn.Linear(model_size, model_size, bias=False)
+        self.rotary = positions if isinstance(positions, RotaryPositions) else None
+        relative = positions if isinstance(positions, RelativePositions) else None
+        self.attention = Attention(score or ScaledDotScore(), relative=relative, dropout=dropout)
+
+    def remember(
+        self,
+        keys: Float[Tensor, "B S M"],
+        values: Float[Tensor, "B S N"],
+        mask: Bool[Tensor, "B S"],
+        offset: int = 0,
+    ) -> Memory:
+        """Project a sentence for every head; `offset` is the position of its first key."""
+        heads = self._split(self.W_k(keys))
+        if self.rotary is not None:
+            heads = self.rotary(heads, offset)
+        return self.attention.remember(heads, self._split(self.W_v(values)), mask[:, None])
+
+    def forward(
+        self,
+        query: Float[Tensor, "B T D"],
+        memory: Memory,
+        *,
+        visible: Bool[Tensor, "T S"] | None = None,
+        imposed: Float[Tensor, "B H T S"] | None = None,
+        need_weights: bool = True,
+    ) -> tuple[Float[Tensor, "B T O"], Float[Tensor, "B H T S"] | None]:
+        """Return each query's output, and the weights of every head."""
+        heads = self._split(self.W_q(query))
+        if self.rotary is not None:
+            heads = self.rotary(heads, memory.keys.shape[-2] - query.shape[-2])
+        contexts, weights = self.attention(
+            heads, memory, visible=visible, imposed=imposed, need_weights=need_weights
+        )
+        return self.W_o(contexts.transpose(1, 2).flatten(2)), weights
+
+    def _split(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B H T K"]:
+        return x.reshape(*x.shape[:2], self.num_heads, -1).transpose(1, 2)
+
+
+@final
+class SelfAttention(nn.Module):
+    """Queries, keys and values are linear maps of one sequence, or the sequence itself.
+
+    Without positions it is permutation-equivariant: it sees a set.
+    """
+
+    def __init__(self, size: int, attention: Attention, *, projected: bool = True) -> None:
+        super().__init__()
+        self.attention = attention
+        self.W_q = nn.Linear(size, size, bias=False) if projected else nn.Identity()
+        self.W_k = nn.Linear(size, size, bias=False) if projected else nn.Identity()
+        self.W_v = nn.Linear(size, size, bias=False) if projected else nn.Identity()
+
+    def forward(
+        self,
+        x: Float[Tensor, "B S D"],
+        mask: Bool[Tensor, "B S"],
+        *,
+        visible: Bool[Tensor, "S S"] | None = None,
+        need_weights: bool = True,
+    ) -> tuple[Float[Tensor, "B S D"], Float[Tensor, "B S S"] | None]:
+        """Let every position look at every visible one."""
+        memory = self.attention.remember(self.W_k(x), self.W_v(x), mask)
+        return self.attention(self.W_q(x), memory, visible=visible, need_weights=need_weights)

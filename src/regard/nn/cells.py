@@ -1,0 +1,150 @@
+"""What moves a recurrent state by one input: each cell under its equation, one bias per gate.
+
+A cell steps once, or scans a line; `nn/stack.py` lays cells over each other.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+from typing_extensions import override
+
+from regard import kernels
+from regard.nn.masks import last_visible
+from regard.nn.rows import Rows
+
+
+@dataclass(frozen=True)
+class Hidden(Rows):
+    """What a cell carries from step to step: h, which others may see, and an LSTM's own c."""
+
+    h: Float[Tensor, "B D"]
+    c: Float[Tensor, "B D"] | None = None
+
+
+class Cell(nn.Module, ABC):
+    """What a stack needs of a cell."""
+
+    hidden_size: int
+
+    @abstractmethod
+    def start(self, h: Float[Tensor, "B D"]) -> Hidden:
+        """Return the state that shows h."""
+
+    @abstractmethod
+    def forward(self, x: Float[Tensor, "B I"], state: Hidden) -> Hidden:
+        """Move by one input."""
+
+    @abstractmethod
+    def scan(
+        self, x: Float[Tensor, "B T I"], state: Hidden, mask: Bool[Tensor, "B T"]
+    ) -> tuple[Float[Tensor, "B T D"], Hidden]:
+        """Move along a line: every h, zero where hidden, and the state at the last visible one."""
+
+
+@final
+class ElmanCell(Cell):
+    """h ← tanh(W x + U h) (Elman 1990)."""
+
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True) -> None:
+        super().__init__()
+        self.hidden_size = hidden_size
+        self.W = nn.Linear(input_size, hidden_size, bias=bias)
+        self.U = nn.Linear(hidden_size, hidden_size, bias=False)
+
+    @override
+    def start(self, h: Float[Tensor, "B D"]) -> Hidden:
+        return Hidden(h)
+
+    @override
+    def forward(self, x: Float[Tensor, "B I"], state: Hidden) -> Hidden:
+        return Hidden(kernels.elman_step(self.W(x), state.h, self.U.weight))
+
+    @override
+    def scan(
+        self, x: Float[Tensor, "B T I"], state: Hidden, mask: Bool[Tensor, "B T"]
+    ) -> tuple[Float[Tensor, "B T D"], Hidden]:
+        h = kernels.elman_scan(x, state.h, self.W.weight, self.U.weight, self.W.bias)
+        return _visible(h, mask), Hidden(last_visible(h, mask, state.h))
+
+
+@final
+class GRUCell(Cell):
+    """A state that renews itself by gates (Cho et al. 2014; Bahdanau et al. 2015, A.1.1).
+
+    r = σ(W_r x + U_r h)                       what to keep in view
+    z = σ(W_z x + U_z h)                       how much to renew
+    n = tanh(W_n x + U_n (r∘h))                reset before, as published
+    n = tanh(W_n x + r∘(U_n h))                reset after, as fused libraries compute it
+    h ← (1−z)∘h + z∘n
+
+    Cho keeps with z where Bahdanau renews: change the sign of everything inside z. The rows of
+    W and U belong to r, z and n, in that order.
+    """
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, *, reset_after: bool = False
+    ) -> None:
+        super().__init__()
+        self.hidden_size = hidden_size
+        self.reset_after = reset_after
+        self.W = nn.Linear(input_size, 3 * hidden_size, bias=bias)
+        self.U = nn.Linear(hidden_size, 3 * hidden_size, bias=False)
+
+    @override
+    def start(self, h: Float[Tensor, "B D"]) -> Hidden:
+        return Hidden(h)
+
+    @override
+    def forward(self, x: Float[Tensor, "B I"], state: Hidden) -> Hidden:
+        step = kernels.gru_after_step if self.reset_after else kernels.gru_before_step
+        return Hidden(step(self.W(x), state.h, self.U.weight))
+
+    @override
+    def scan(
+        self, x: Float[Tensor, "B T I"], state: Hidden, mask: Bool[Tensor, "B T"]
+    ) -> tuple[Float[Tensor, "B T D"], Hidden]:
+        scan = kernels.gru_after_scan if self.reset_after else kernels.gru_before_scan
+        h = scan(x, state.h, self.W.weight, self.U.weight, self.W.bias)
+        return _visible(h, mask), Hidden(last_visible(h, mask, state.h))
+
+
+@final
+class LSTMCell(Cell):
+    """A state with a store of its own (Hochreiter & Schmidhuber 1997, with a forget gate).
+
+    i = σ(W_i x + U_i h)   f = σ(W_f x + U_f h)   o = σ(W_o x + U_o h)   g = tanh(W_g x + U_g h)
+    c ← f∘c + i∘g          h ← o∘tanh(c)
+
+    No peepholes. The rows of W and U belong to i, f, g and o, in that order.
+    """
+
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True) -> None:
+        super().__init__()
+        self.hidden_size = hidden_size
+        self.W = nn.Linear(input_size, 4 * hidden_size, bias=bias)
+        self.U = nn.Linear(hidden_size, 4 * hidden_size, bias=False)
+
+    @override
+    def start(self, h: Float[Tensor, "B D"]) -> Hidden:
+        return Hidden(h, torch.zeros_like(h))
+
+    @override
+    def forward(self, x: Float[Tensor, "B I"], state: Hidden) -> Hidden:
+        assert state.c is not None  # noqa: S101
+        return Hidden(*kernels.lstm_step(self.W(x), state.h, state.c, self.U.weight))
+
+    @override
+    def scan(
+        self, x: Float[Tensor, "B T I"], state: Hidden, mask: Bool[Tensor, "B T"]
+    ) -> tuple[Float[Tensor, "B T D"], Hidden]:
+        both = (state.h, state.c)
+        h, c = kernels.lstm_scan(x, both, mask, self.W.weight, self.U.weight, self.W.bias)
+        return _visible(h, mask), Hidden(last_visible(h, mask, state.h), c)
+
+
+def _visible(h: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
+    return h.masked_fill(~mask[..., None], 0.0)

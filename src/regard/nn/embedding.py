@@ -1,0 +1,62 @@
+"""Words become vectors: a row of a matrix, perhaps scaled, with the position added."""
+
+from typing import final
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from regard.errors import InputError
+from regard.nn.positions import LearnedPositions, SinusoidalPositions
+from regard.symbols import BOS
+
+
+@final
+class Embedding(nn.Module):
+    """e = E[word] · scale + P[position], with dropout on the sum.
+
+    With `zero_start` the word before the first is the zero vector (Cho et al. 2014), otherwise
+    the learned row of BOS.
+    """
+
+    def __init__(
+        self,
+        vocabulary_size: int,
+        size: int,
+        *,
+        scale: float = 1.0,
+        positions: SinusoidalPositions | LearnedPositions | None = None,
+        zero_start: bool = False,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(vocabulary_size, size) * size**-0.5)
+        self.scale = scale
+        self.positions = positions
+        self.zero_start = zero_start
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(
+        self, words: Int[Tensor, "B T"], position: Int[Tensor, "B"] | None = None
+    ) -> Float[Tensor, "B T E"]:
+        """Embed words, the first of which stands at `position`, or at 0."""
+        embedded = nn.functional.embedding(words, self.weight) * self.scale
+        if self.zero_start:
+            embedded = embedded * (words != BOS)[..., None]
+        if self.positions is not None:
+            places = self.positions(_places(words, position, self.positions.max_length))
+            embedded = embedded + places.to(embedded.dtype)
+        return self.dropout(embedded)
+
+
+def _places(
+    words: Int[Tensor, "B T"], position: Int[Tensor, "B"] | None, max_length: int
+) -> Int[Tensor, "#B T"]:
+    length = words.shape[1]
+    if length > max_length:
+        raise InputError(
+            f"the line has {length} symbols, but the model has positions for {max_length}; "
+            f"max_length = {length} would do"
+        )
+    steps = torch.arange(length, device=words.device)[None]
+    return steps if position is None else position[:, None] + steps

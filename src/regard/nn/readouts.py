@@ -1,0 +1,85 @@
+"""From what a decoder's step yields to a score for every word of the vocabulary.
+
+No softmax here: loss and search take the logits.
+"""
+
+from abc import ABC, abstractmethod
+from typing import final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from typing_extensions import override
+
+
+class Layer(nn.Module, ABC):
+    """What a readout does before the vocabulary: its inputs, joined, to `output_size` numbers."""
+
+    output_size: int
+
+    @abstractmethod
+    def forward(self, x: Float[Tensor, "*B X"]) -> Float[Tensor, "*B O"]:
+        """Map the joined inputs."""
+
+
+@final
+class LinearLayer(Layer):
+    """Nothing: logits are a linear map of the inputs."""
+
+    def __init__(self, input_size: int) -> None:
+        super().__init__()
+        self.output_size = input_size
+
+    @override
+    def forward(self, x: Float[Tensor, "*B X"]) -> Float[Tensor, "*B O"]:
+        return x
+
+
+@final
+class TanhLayer(Layer):
+    """tanh(W [inputs])"""
+
+    def __init__(self, input_size: int, output_size: int, bias: bool = True) -> None:
+        super().__init__()
+        self.output_size = output_size
+        self.W = nn.Linear(input_size, output_size, bias=bias)
+
+    @override
+    def forward(self, x: Float[Tensor, "*B X"]) -> Float[Tensor, "*B O"]:
+        return torch.tanh(self.W(x))
+
+
+@final
+class MaxoutLayer(Layer):
+    """t_j = max(t̃_{2j−1}, t̃_{2j}), t̃ = W [inputs] twice as wide (Bahdanau et al. 2015, A.2.2)."""
+
+    def __init__(self, input_size: int, output_size: int, bias: bool = True) -> None:
+        super().__init__()
+        self.output_size = output_size
+        self.W = nn.Linear(input_size, 2 * output_size, bias=bias)
+
+    @override
+    def forward(self, x: Float[Tensor, "*B X"]) -> Float[Tensor, "*B O"]:
+        pairs = self.W(x).reshape(*x.shape[:-1], -1, 2)
+        return pairs.amax(dim=-1)
+
+
+@final
+class Readout(nn.Module):
+    """logits = G layer([inputs]), with dropout before G.
+
+    G may be an embedding's own matrix: tied, the word that is read is the word that is written.
+    """
+
+    def __init__(
+        self, layer: Layer, weight: nn.Parameter, *, bias: bool = False, dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.layer = layer
+        self.weight = weight
+        self.bias = nn.Parameter(torch.zeros(weight.shape[0])) if bias else None
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Float[Tensor, "*B X"]) -> Float[Tensor, "*B V"]:
+        """Score every word."""
+        return nn.functional.linear(self.dropout(self.layer(x)), self.weight, self.bias)

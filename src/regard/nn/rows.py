@@ -1,0 +1,49 @@
+"""Records of tensors that share their first axis: what search moves without looking inside."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+# not Self: the shape checker of the test run looks at each method by itself
+RowsT = TypeVar("RowsT", bound="Rows")
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A record whose tensors all have one row per sentence; None, tuples and records may nest."""
+
+    def gather(self: RowsT, index: Int[Tensor, "R"]) -> RowsT:
+        """Return the rows that index names, in its order; a row may be taken more than once."""
+        return each_part(lambda part: part.index_select(0, index), self)
+
+    def split(self: RowsT, sizes: Sequence[int]) -> list[RowsT]:
+        """Cut into records of so many rows each."""
+        ends = [sum(sizes[: i + 1]) for i in range(len(sizes))]
+        return [
+            each_part(lambda part, end=end, size=size: part[end - size : end], self)
+            for end, size in zip(ends, sizes, strict=True)
+        ]
+
+    @classmethod
+    def join(cls: type[RowsT], parts: Sequence[RowsT]) -> RowsT:
+        """Lay records under each other: the opposite of `split`."""
+        return each_part(lambda *rows: torch.cat(rows), *parts)
+
+
+def each_part(function: Callable[..., Tensor], *values: Any) -> Any:
+    """Apply a function to the tensors that stand at the same place in each record."""
+    first = values[0]
+    if first is None:
+        return None
+    if isinstance(first, Tensor):
+        return function(*values)
+    if isinstance(first, tuple):
+        return tuple(each_part(function, *parts) for parts in zip(*values, strict=True))
+    names = [field.name for field in fields(first)]
+    return type(first)(
+        *(each_part(function, *(getattr(v, name) for v in values)) for name in names)
+    )

@@ -1,0 +1,192 @@
+"""How well does a query match each key?
+
+Every score maps a query [B,T,D] and prepared keys to scores [B,T,S]; B may be several axes
+(sentences, heads). None of them masks or normalizes: `nn/attention.py` does both, once, for all.
+"""
+
+from abc import ABC, abstractmethod
+from typing import final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from typing_extensions import override
+
+from regard import kernels
+from regard.errors import InputError
+
+
+class Score(nn.Module, ABC):
+    """What attention needs of a score: one call per sentence, one call per step."""
+
+    @abstractmethod
+    def prepare(self, keys: Float[Tensor, "*B S M"]) -> Float[Tensor, "*B S A"]:
+        """Do the work that depends on the source alone."""
+
+    @abstractmethod
+    def forward(
+        self, query: Float[Tensor, "*B T D"], keys: Float[Tensor, "*B S A"]
+    ) -> Float[Tensor, "*B T S"]:
+        """Score every query against every prepared key."""
+
+
+@final
+class AdditiveScore(Score):
+    """Additive score (Bahdanau et al. 2015, A.1.2).
+
+    score(q, k) = vᵀ tanh(W_q q + W_k k)
+
+    With coverage (Tu et al. 2016) it also sees how much weight the key has had so far:
+    score(q, k) = vᵀ tanh(W_q q + W_k k + w_c Σ_{t′<t} α_t′)
+    """
+
+    def __init__(
+        self, query_size: int, key_size: int, align_size: int, coverage: bool = False
+    ) -> None:
+        super().__init__()
+        self.W_q = nn.Linear(query_size, align_size, bias=False)
+        self.W_k = nn.Linear(key_size, align_size, bias=False)
+        self.v = nn.Parameter(torch.randn(align_size) * align_size**-0.5)
+        self.w_c = nn.Parameter(torch.randn(align_size) * align_size**-0.5) if coverage else None
+
+    @override
+    def prepare(self, keys: Float[Tensor, "*B S M"]) -> Float[Tensor, "*B S A"]:
+        return self.W_k(keys)
+
+    @override
+    def forward(
+        self,
+        query: Float[Tensor, "*B T D"],
+        keys: Float[Tensor, "*B S A"],
+        coverage: Float[Tensor, "*B T S"] | None = None,
+    ) -> Float[Tensor, "*B T S"]:
+        if self.w_c is None or coverage is None:
+            return kernels.additive_scores(self.W_q(query), keys, self.v)
+        return kernels.coverage_scores(self.W_q(query), keys, self.v, coverage, self.w_c)
+
+
+@final
+class ConcatScore(Score):
+    """Concat score (Luong et al. 2015, §3.1).
+
+    score(q, k) = vᵀ tanh(W [q; k])
+
+    With W = [W_q W_k] it is the additive score, and is computed as that.
+    """
+
+    def __init__(self, query_size: int, key_size: int, align_size: int) -> None:
+        super().__init__()
+        self.query_size = query_size
+        self.W = nn.Linear(query_size + key_size, align_size, bias=False)
+        self.v = nn.Parameter(torch.randn(align_size) * align_size**-0.5)
+
+    @override
+    def prepare(self, keys: Float[Tensor, "*B S M"]) -> Float[Tensor, "*B S A"]:
+        return nn.functional.linear(keys, self.W.weight[:, self.query_size :])
+
+    @override
+    def forward(
+        self, query: Float[Tensor, "*B T D"], keys: Float[Tensor, "*B S A"]
+    ) -> Float[Tensor, "*B T S"]:
+        q = nn.functional.linear(query, self.W.weight[:, : self.query_size])
+        return kernels.additive_scores(q, keys, self.v)
+
+
+@final
+class DotScore(Score):
+    """score(q, k) = qᵀ k (Luong et al. 2015, §3.1)."""
+
+    @override
+    def prepare(self, keys: Float[Tensor, "*B S M"]) -> Float[Tensor, "*B S A"]:
+        return keys
+
+    @override
+    def forward(
+        self, query: Float[Tensor, "*B T D"], keys: Float[Tensor, "*B S A"]
+    ) -> Float[Tensor, "*B T S"]:
+        return query @ keys.mT
+
+
+@final
+class ScaledDotScore(Score):
+    """score(q, k) = qᵀ k / √K, K the width of both (Vaswani et al. 2017, eq. 1)."""
+
+    @override
+    def prepare(self, keys: Float[Tensor, "*B S M"]) -> Float[Tensor, "*B S A"]:
+        return keys
+
+    @override
+    def forward(
+        self, query: Float[Tensor, "*B T D"], keys: Float[Tensor, "*B S A"]
+    ) -> Float[Tensor, "*B T S"]:
+        return query @ keys.mT * query.shape[-1] ** -0.5
+
+
+@final
+class BilinearScore(Score):
+    """score(q, k) = qᵀ W k (Luong et al. 2015, §3.1, "general")."""
+
+    def __init__(self, query_size: int, key_size: int) -> None:
+        super().__init__()
+        self.W = nn.Linear(key_size, query_size, bias=False)
+
+    @override
+    def prepare(self, keys: Float[Tensor, "*B S M"]) -> Float[Tensor, "*B S A"]:
+        return self.W(keys)
+
+    @override
+    def forward(
+        self, query: Float[Tensor, "*B T D"], keys: Float[Tensor, "*B S A"]
+    ) -> Float[Tensor, "*B T S"]:
+        return query @ keys.mT
+
+
+@final
+class GaussianScore(Score):
+    """score(q, k) = −½ ‖w (q − k)‖², w fixed or learned.
+
+    Its softmax is the Nadaraya–Watson estimator with a Gaussian kernel of width 1/w.
+    """
+
+    def __init__(self, w: float = 1.0, learned: bool = False) -> None:
+        super().__init__()
+        if learned:
+            self.w = nn.Parameter(torch.tensor(w))
+        else:
+            self.register_buffer("w", torch.tensor(w))
+
+    @override
+    def prepare(self, keys: Float[Tensor, "*B S M"]) -> Float[Tensor, "*B S A"]:
+        return keys
+
+    @override
+    def forward(
+        self, query: Float[Tensor, "*B T D"], keys: Float[Tensor, "*B S A"]
+    ) -> Float[Tensor, "*B T S"]:
+        # the difference itself, not ‖q‖² − 2qᵀk + ‖k‖², which loses near keys to rounding
+        difference = self.w * (query[..., :, None, :] - keys[..., None, :, :])
+        return -0.5 * difference.square().sum(dim=-1)
+
+
+@final
+class LocationScore(Score):
+    """The s-th score is the s-th row of W times q, whatever the key (Luong et al. 2015, §3.1)."""
+
+    def __init__(self, query_size: int, max_length: int) -> None:
+        super().__init__()
+        self.W = nn.Linear(query_size, max_length, bias=False)
+
+    @override
+    def prepare(self, keys: Float[Tensor, "*B S M"]) -> Float[Tensor, "*B S A"]:
+        if keys.shape[-2] > self.W.out_features:
+            raise InputError(
+                f"the source has {keys.shape[-2]} positions, but the location score has rows for "
+                f"{self.W.out_features}; max_length = {keys.shape[-2]} would do"
+            )
+        return keys
+
+    @override
+    def forward(
+        self, query: Float[Tensor, "*B T D"], keys: Float[Tensor, "*B S A"]
+    ) -> Float[Tensor, "*B T S"]:
+        return self.W(query)[..., : keys.shape[-2]]

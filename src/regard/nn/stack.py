@@ -1,0 +1,96 @@
+"""Cells laid over each other: several layers, in one direction or two.
+
+A stack steps (one direction only) or scans; where its first states come from is not its business.
+"""
+
+from collections.abc import Callable
+from typing import cast, final
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from regard.nn.cells import Cell, Hidden
+from regard.nn.masks import reverse
+
+MakeCell = Callable[[int], Cell]
+"""input_size → a cell."""
+
+
+@final
+class Stack(nn.Module):
+    """L layers: layer l reads what layer l−1 shows, with dropout between them.
+
+    With residuals, a layer above the first shows h + its input. With two directions a layer
+    shows [→h; ←h], and its last state holds both directions' last states side by side.
+    """
+
+    def __init__(
+        self,
+        make_cell: MakeCell,
+        input_size: int,
+        num_layers: int,
+        *,
+        bidirectional: bool = False,
+        residual: bool = False,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        first = make_cell(input_size)
+        self.hidden_size = first.hidden_size
+        self.output_size = self.hidden_size * (2 if bidirectional else 1)
+        above = [self.output_size] * (num_layers - 1)
+        self.cells = nn.ModuleList([first, *map(make_cell, above)])
+        self.backward_cells = nn.ModuleList(
+            map(make_cell, [input_size, *above] if bidirectional else [])
+        )
+        self.residual = residual
+        self.dropout = nn.Dropout(dropout)
+
+    @property
+    def layers(self) -> list[Cell]:
+        """The cells that read from left to right, the lowest first."""
+        return _cells(self.cells)
+
+    def step(
+        self, x: Float[Tensor, "B I"], states: tuple[Hidden, ...]
+    ) -> tuple[Float[Tensor, "B D"], tuple[Hidden, ...]]:
+        """Move every layer by one input; return what the top layer shows, and the states."""
+        moved = []
+        for layer, (cell, state) in enumerate(zip(self.layers, states, strict=True)):
+            x = self.dropout(x) if layer else x
+            moved.append(cell(x, state))
+            x = self._show(moved[-1].h, x, layer)
+        return x, tuple(moved)
+
+    def scan(
+        self, x: Float[Tensor, "B T I"], states: tuple[Hidden, ...], mask: Bool[Tensor, "B T"]
+    ) -> tuple[Float[Tensor, "B T O"], tuple[Hidden, ...]]:
+        """Move along a line; return what the top layer shows at each input, and the last states."""
+        last = []
+        for layer, state in enumerate(states):
+            x = self.dropout(x) if layer else x
+            h, end = self.layers[layer].scan(x, state, mask)
+            if self.backward_cells:
+                cell = _cells(self.backward_cells)[layer]
+                back, front = cell.scan(reverse(x, mask), state, mask)
+                h = torch.cat([h, reverse(back, mask)], dim=-1)
+                end = _side_by_side(end, front)
+            last.append(end)
+            x = self._show(h, x, layer)
+        return x, tuple(last)
+
+    def _show(
+        self, h: Float[Tensor, "B *T O"], x: Float[Tensor, "B *T I"], layer: int
+    ) -> Float[Tensor, "B *T O"]:
+        return h + x if self.residual and layer else h
+
+
+def _cells(modules: nn.ModuleList) -> list[Cell]:
+    return cast(list[Cell], list(modules))
+
+
+def _side_by_side(right: Hidden, left: Hidden) -> Hidden:
+    if right.c is None or left.c is None:
+        return Hidden(torch.cat([right.h, left.h], dim=-1))
+    return Hidden(torch.cat([right.h, left.h], dim=-1), torch.cat([right.c, left.c], dim=-1))
