@@ -68,8 +68,7 @@ def pool(
 ) -> tuple[Float[Tensor, "T"], Float[Tensor, "T S"]]:
     """Return the estimate at each query, and the weights of the points in it."""
     attention = Attention(score)
-    everywhere = torch.ones(len(points.x), dtype=torch.bool)
-    memory = attention.remember(points.x[:, None], points.y[:, None], everywhere)
+    memory = attention.remember(points.x[:, None], points.y[:, None])
     context, weights = attention(queries[:, None], memory, visible=visible)
     return context[:, 0], weights
 
@@ -81,7 +80,7 @@ def leave_one_out_error(score: GaussianScore, points: Points) -> Float[Tensor, "
     return (estimates - points.y).square().mean()
 
 
-def learn_width(points: Points, num_steps: int = 300, learning_rate: float = 0.1) -> GaussianScore:
+def learn_width(points: Points, num_steps: int = 400, learning_rate: float = 0.1) -> GaussianScore:
     """Learn w from the points alone, by their leave-one-out error.
 
     If a point could see itself, an infinite w would repeat its noise and leave no error at all.
@@ -115,7 +114,7 @@ def draw(folder: Path) -> Path:
     """Draw each estimate with its weights beside it."""
     points, queries = noisy_points(), query_grid()
     rows = estimates(points, queries)
-    # one scale of colours for all three; by its root, or the flat weights would all look black
+    # one scale of colors for all three; by its root, or the flat weights would all look black
     norm = PowerNorm(0.5, vmin=0, vmax=max(row.weights.max().item() for row in rows))
 
     figure = Figure(figsize=(12, 12), layout="constrained")
@@ -139,7 +138,7 @@ def draw(folder: Path) -> Path:
         right.set_xlabel("key: point number $j$, in the order of $x_j$")
         right.set_ylabel("query $x$")
         figure.colorbar(image, ax=right, label="weight $α_j$")
-    panels[0, 0].legend(loc="lower right", fontsize=10)
+    panels[0, 0].legend(loc="upper right", fontsize=10)
     return save(figure, folder / "kernel_regression.png")
 
 

@@ -1,10 +1,10 @@
-"""What the pictures share: colours that everybody can tell apart, and where they are kept."""
+"""What the pictures share: colors that everybody can tell apart, and where they are kept."""
 
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
-# of Okabe and Ito, chosen to differ for every kind of colour vision
+# of Okabe and Ito, chosen to differ for every kind of color vision
 BLUE, ORANGE, GRAY = "#0072B2", "#D55E00", "#666666"
 
 

@@ -1,7 +1,7 @@
 """Sinusoidal positions: each pair of numbers is a clock hand, each clock slower than the last.
 
 P[i,2j] = sin(i ω_j), P[i,2j+1] = cos(i ω_j), ω_j = 10000^{−2j/D}: a shift by δ turns hand j by
-δ ω_j, wherever it stood, and P[i]·P[i+δ] = Σ_j cos(δ ω_j) depends on the distance alone.
+δ ω_j, wherever it stood, and P[i]·P[i+δ] = Σ_j cos(δ ω_j) depends on δ alone.
 """
 
 from pathlib import Path
@@ -17,7 +17,7 @@ from regard.nn.positions import RotaryPositions, SinusoidalPositions
 
 SEEN = (
     "Low dimensions turn fast, high ones slowly, like the hands of many clocks; a shift turns each "
-    "hand by the same angle wherever it stands, so P[i]·P[j] depends on the distance j − i alone."
+    "hand by the same angle wherever it stands, so P[i]·P[i+δ] depends on the shift δ alone."
 )
 NUM_POSITIONS, SIZE, DELTA = 100, 64, 3
 
@@ -30,7 +30,7 @@ def position_table(num_positions: int = NUM_POSITIONS, size: int = SIZE) -> Floa
 def shift(table: Float[Tensor, "T D"], delta: int) -> Float[Tensor, "T D"]:
     """Turn each row P[i] into P[i+δ], knowing δ and not i.
 
-    (sin, cos) runs clockwise from the top, a rotary turn anticlockwise: hence −δ.
+    (sin, cos) runs clockwise from the top, a rotary turn counterclockwise: hence −δ.
     """
     return RotaryPositions(table.shape[1])(table[:, None], offset=-delta)[:, 0]
 
@@ -49,14 +49,16 @@ def draw(folder: Path) -> Path:
     upper, lower = right.subfigures(2, 1, height_ratios=[1, 1.6], squeeze=False)[:, 0]
 
     axes = left.subplots()
-    image = axes.imshow(table.numpy(), aspect="auto", cmap="cividis", interpolation="nearest")
+    image = axes.imshow(
+        table.numpy(), "cividis", aspect="auto", interpolation="nearest", vmin=-1, vmax=1
+    )
     axes.set_title("P[i]: each row is a position, each column a wave", fontsize=13)
     axes.set_xlabel("dimension: 2j is a sine, 2j + 1 its cosine")
     axes.set_ylabel("position i")
-    left.colorbar(image, ax=axes, label="P[i, dimension]", shrink=0.6)
+    left.colorbar(image, ax=axes, label="P[i, dimension]", shrink=0.6, ticks=(-1, 0, 1))
 
-    title = f"Each pair is a clock hand: i → i + {DELTA} turns it by its own angle, wherever it is"
-    upper.suptitle(title, fontsize=13)
+    title = f"Each pair is a clock hand: i → i + {DELTA} turns it by one angle, wherever it is"
+    upper.suptitle(f"{title}\n(ring: P[i] after that turn)", fontsize=13)
     for clock, pair in zip(upper.subplots(1, 3), (0, 4, 8), strict=True):
         _draw_clock(clock, table, pair)
     _draw_products(lower.subplots(), dot_products(table))
@@ -84,12 +86,12 @@ def _draw_clock(axes: Axes, table: Float[Tensor, "T D"], pair: int) -> None:
 
 
 def _draw_products(axes: Axes, products: Float[Tensor, "T T"]) -> None:
-    """Draw the dot products of some positions with all others, by distance."""
+    """Draw the dot products of some positions with all others, by the shift between them."""
     for i, marker, color in ((0, "o", BLUE), (50, "+", ORANGE), (99, "x", "black")):
-        distances = torch.arange(len(products)) - i
-        axes.plot(distances, products[i], marker, color=color, fillstyle="none", label=f"i = {i}")
-    axes.set_title("P[i]·P[j] by distance: one curve, wherever i stands", fontsize=13)
-    axes.set_xlabel("distance j − i, in positions")
-    axes.set_ylabel("P[i]·P[j]")
+        shifts = torch.arange(len(products)) - i
+        axes.plot(shifts, products[i], marker, color=color, fillstyle="none", label=f"i = {i}")
+    axes.set_title("P[i]·P[i+δ] by shift δ: one curve, wherever i stands", fontsize=13)
+    axes.set_xlabel("shift δ, in positions")
+    axes.set_ylabel("P[i]·P[i+δ]")
     axes.grid(alpha=0.3)
     axes.legend()

@@ -57,7 +57,8 @@ def sentence(seed: int = 0) -> tuple[Float[Tensor, "S D"], SelfAttention]:
     """Make a vector for each word, and a self-attention to put them through."""
     generator = torch.Generator().manual_seed(seed)
     x = torch.randn(len(WORDS), SIZE, generator=generator, dtype=torch.float64).round(decimals=1)
-    attention = SelfAttention(SIZE, Attention(ScaledDotScore())).double().requires_grad_(False)
+    attention = SelfAttention(Attention(ScaledDotScore()), SIZE, (SIZE, SIZE, SIZE))
+    attention = attention.double().requires_grad_(False)
     for weight in attention.parameters():
         nn.init.normal_(weight, std=SIZE**-0.5, generator=generator).round_(decimals=1)
     return x, attention
@@ -84,11 +85,10 @@ def five_steps(x: Float[Tensor, "S D"], attention: SelfAttention, word: int) -> 
 
 def matrix_form(x: Float[Tensor, "S D"], attention: SelfAttention) -> Matrices:
     """Compute what every word takes: Z = softmax(Q Kᵀ / √d) V."""
-    mask = torch.ones(1, len(x), dtype=torch.bool)
-    output, weights = attention(x[None], mask)
+    output, weights = attention(x)
     queries, keys, values = attention.W_q(x), attention.W_k(x), attention.W_v(x)
     scores, scaled = DotScore()(queries, keys), ScaledDotScore()(queries, keys)
-    return Matrices(queries, keys, values, scores, scaled, weights[0], output[0])
+    return Matrices(queries, keys, values, scores, scaled, weights, output)
 
 
 def both_forms(word: int = WORD) -> tuple[Steps, Matrices]:
@@ -111,7 +111,7 @@ class Table(NamedTuple):
 
 
 CENTERED: dict[str, Any] = {"ha": "center", "va": "center"}
-# the end of the colours for vectors and scores; what is larger has the last colour
+# the end of the colors for vectors and scores; what is larger has the last color
 LARGEST = 3.0
 # where each column of tables begins, in cells
 LEFTS = (0.0, 5.6, 10.6, 15.6, 21.4, 27.2, 33.8)
@@ -129,9 +129,9 @@ def step_tables(steps: Steps, top: float = 1.2) -> list[Table]:
         Table(
             "2  score of each key\n$s_j = q · k_j$", second, level, steps.scores[None], (), WORDS
         ),
-        Table("3  divide by √d\n$s_j$ / √4", third, level, steps.scaled[None], (), WORDS),
+        Table("3  divide by √d\n$s_j$ / √d", third, level, steps.scaled[None], (), WORDS),
         Table(
-            "4  softmax: weights\n$α_j$ from $s_j$ / √4",
+            "4  softmax: weights\n$α_j$ from $s_j$ / √d",
             fourth,
             level,
             steps.weights[None],
@@ -148,11 +148,11 @@ def matrix_tables(matrices: Matrices, top: float = 11.4) -> list[Table]:
     """Lay out the lower half: all words at once."""
     q, k, v, second, third, fourth, fifth = LEFTS
     return [
-        Table("$Q = X W_q^T$", q, top, matrices.queries, WORDS, framed=WORD),
-        Table("$K = X W_k^T$", k, top, matrices.keys),
-        Table("$V = X W_v^T$", v, top, matrices.values),
-        Table("$Q K^T$", second, top, matrices.scores, (), WORDS, WORD),
-        Table("$Q K^T$ / √4", third, top, matrices.scaled, (), WORDS, WORD),
+        Table("$Q = X W_q^\\top$", q, top, matrices.queries, WORDS, framed=WORD),
+        Table("$K = X W_k^\\top$", k, top, matrices.keys),
+        Table("$V = X W_v^\\top$", v, top, matrices.values),
+        Table("$Q K^\\top$", second, top, matrices.scores, (), WORDS, WORD),
+        Table("$Q K^\\top$ / √d", third, top, matrices.scaled, (), WORDS, WORD),
         Table("$A$: softmax of each row", fourth, top, matrices.weights, (), WORDS, WORD, True),
         Table("$Z = A V$", fifth, top, matrices.output, WORDS, framed=WORD),
     ]
@@ -162,14 +162,14 @@ def draw(folder: Path) -> Path:
     """Draw the steps of one word above the matrices of all."""
     steps, matrices = both_forms()
     difference = (matrices.output[WORD] - steps.output).abs().max().item()
-    figure = Figure(figsize=(17, 8.6))
+    figure = Figure(figsize=(18, 8.6))
     # one axes for all tables, one unit a cell, so that they line up
     axes = figure.add_axes((0, 0, 1, 1), xlim=(-1.8, 38.4), ylim=(18.8, -2.2))
     axes.set_axis_off()
     for table in step_tables(steps) + matrix_tables(matrices):
         _draw_table(axes, table)
     above = f"One word in five steps: what does “{WORDS[WORD]}” take from the sentence?"
-    below = "All words at once: $Z$ = softmax($Q K^T$ / √d) $V$"
+    below = "All words at once: $Z$ = softmax($Q K^\\top$ / √d) $V$"
     note = (
         f"d = {SIZE}, the width of every vector. The sum Σ of the five steps and the framed row of "
         f"Z differ by {difference:.0e} at most."
@@ -181,7 +181,7 @@ def draw(folder: Path) -> Path:
 
 
 def _draw_table(axes: Axes, table: Table) -> None:
-    """Draw one cell for each number, coloured by its size."""
+    """Draw one cell for each number, colored by its size."""
     left, top = table.left, table.top
     height, width = table.values.shape
     lowest, cmap = (0.0, "viridis") if table.weights else (-LARGEST, "PuOr")
@@ -193,7 +193,7 @@ def _draw_table(axes: Axes, table: Table) -> None:
             dark = value < 0.55 if table.weights else abs(value) > 0.7 * LARGEST
             color = "white" if dark else "black"
             text = f"{value:.2f}".replace("-", "−")
-            axes.text(left + j + 0.5, top + i + 0.5, text, color=color, **CENTERED, fontsize=9.5)
+            axes.text(left + j + 0.5, top + i + 0.5, text, color=color, **CENTERED, fontsize=9)
     for i, word in enumerate(table.rows):
         axes.text(left - 0.15, top + i + 0.5, word, ha="right", va="center", fontsize=11)
     for j, word in enumerate(table.columns):

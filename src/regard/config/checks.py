@@ -18,9 +18,11 @@ def field_problems(config: Any) -> Iterator[str]:
     """Name each field whose value its type does not allow."""
     for name, hint in get_type_hints(type(config)).items():
         value = getattr(config, name)
-        choices = get_args(hint) if get_origin(hint) is Literal else ()
-        if choices and value not in choices:
-            yield f"{name} = {value}, but it must be {_either(choices)}; {_near(value, choices)}"
+        if choices := _choices(hint):
+            for chosen in value if isinstance(value, tuple) else (value,):
+                if chosen not in choices:
+                    would = _nearest(chosen, choices)
+                    yield f"{name} = {chosen}, but it must be {_either(choices)}; {would} would do"
         elif hint is int and not (type(value) is int and value >= 1):
             yield f"{name} = {value}, but it must be a whole number, at least 1"
         elif hint is bool and type(value) is not bool:
@@ -31,6 +33,13 @@ def field_problems(config: Any) -> Iterator[str]:
             yield f"{name} = {value}, but it must be a section of its own"
 
 
+def _choices(hint: Any) -> tuple[str, ...]:
+    """The names that a choice, or a tuple of choices, may take."""
+    if get_origin(hint) is tuple:
+        hint = get_args(hint)[0]
+    return get_args(hint) if get_origin(hint) is Literal else ()
+
+
 def _is_section(hint: Any) -> bool:
     return isinstance(hint, UnionType) or hasattr(hint, "__dataclass_fields__")
 
@@ -39,5 +48,5 @@ def _either(choices: tuple[str, ...]) -> str:
     return f"{', '.join(choices[:-1])} or {choices[-1]}"
 
 
-def _near(value: Any, choices: tuple[str, ...]) -> str:
-    return f"{(get_close_matches(str(value), choices, n=1) or choices)[0]} would do"
+def _nearest(value: Any, choices: tuple[str, ...]) -> str:
+    return get_close_matches(str(value), choices, n=1, cutoff=0)[0]

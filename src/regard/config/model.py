@@ -346,12 +346,8 @@ class ReadoutConfig:
 
     def _problems(self) -> Iterator[str]:
         yield from field_problems(self)
-        known = ("old_state", "new_state", "context", "previous")
         if not self.inputs or len(set(self.inputs)) < len(self.inputs):
             yield f"inputs = {list(self.inputs)}, but it must name at least one thing, each once"
-        for name in self.inputs:
-            if name not in known:
-                yield f"inputs = {name}, but it must be {', '.join(known[:-1])} or {known[-1]}"
 
 
 EncoderConfig = RecurrentEncoderConfig | ConvolutionalEncoderConfig | TransformerEncoderConfig

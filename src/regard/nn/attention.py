@@ -102,9 +102,11 @@ class Attention(nn.Module):
         self,
         keys: Float[Tensor, "*B S M"],
         values: Float[Tensor, "*B S N"],
-        mask: Bool[Tensor, "*#B S"],
+        mask: Bool[Tensor, "*#B S"] | None = None,
     ) -> Memory:
-        """Prepare a source sentence for any number of queries."""
+        """Prepare a source sentence for any number of queries; without a mask all is visible."""
+        if mask is None:
+            mask = torch.ones(keys.shape[:-1], dtype=torch.bool, device=keys.device)
         return Memory(self.score.prepare(keys), values, mask)
 
     def forward(
@@ -275,24 +277,28 @@ class MultiHeadAttention(nn.Module):
 class SelfAttention(nn.Module):
     """Queries, keys and values are linear maps of one sequence, or the sequence itself.
 
-    Without positions it is permutation-equivariant: it sees a set.
+    `sizes` are the widths of the three maps; without them there are none. Without positions it
+    is permutation-equivariant: it sees a set.
     """
 
-    def __init__(self, size: int, attention: Attention, *, projected: bool = True) -> None:
+    def __init__(
+        self, attention: Attention, size: int, sizes: tuple[int, int, int] | None = None
+    ) -> None:
         super().__init__()
         self.attention = attention
-        self.W_q = nn.Linear(size, size, bias=False) if projected else nn.Identity()
-        self.W_k = nn.Linear(size, size, bias=False) if projected else nn.Identity()
-        self.W_v = nn.Linear(size, size, bias=False) if projected else nn.Identity()
+        self.W_q, self.W_k, self.W_v = (
+            nn.Identity() if sizes is None else nn.Linear(size, sizes[i], bias=False)
+            for i in range(3)
+        )
 
     def forward(
         self,
-        x: Float[Tensor, "B S D"],
-        mask: Bool[Tensor, "B S"],
+        x: Float[Tensor, "*B S D"],
+        mask: Bool[Tensor, "*B S"] | None = None,
         *,
         visible: Bool[Tensor, "S S"] | None = None,
         need_weights: bool = True,
-    ) -> tuple[Float[Tensor, "B S D"], Float[Tensor, "B S S"] | None]:
+    ) -> tuple[Float[Tensor, "*B S N"], Float[Tensor, "*B S S"] | None]:
         """Let every position look at every visible one."""
         memory = self.attention.remember(self.W_k(x), self.W_v(x), mask)
         return self.attention(self.W_q(x), memory, visible=visible, need_weights=need_weights)

@@ -14,7 +14,8 @@ from torch import Tensor, nn
 class SinusoidalPositions(nn.Module):
     """P[i,2j] = sin(i / 10000^{2j/D}), P[i,2j+1] = cos(same) (Vaswani et al. 2017, §3.5).
 
-    P[i+δ] is a fixed rotation of P[i], so a shift is a linear map.
+    P[i+δ] is a fixed rotation of P[i], so a shift is a linear map. The table is in float64 until
+    the module is cast; whoever adds it casts it.
     """
 
     table: Tensor

@@ -148,12 +148,14 @@ class GaussianScore(Score):
     Its softmax is the Nadaraya–Watson estimator with a Gaussian kernel of width 1/w.
     """
 
+    w: Tensor
+
     def __init__(self, w: float = 1.0, learned: bool = False) -> None:
         super().__init__()
         if learned:
-            self.w = nn.Parameter(torch.tensor(w))
+            self.w = nn.Parameter(torch.tensor(float(w)))
         else:
-            self.register_buffer("w", torch.tensor(w))
+            self.register_buffer("w", torch.tensor(float(w)))
 
     @override
     def prepare(self, keys: Float[Tensor, "*B S M"]) -> Float[Tensor, "*B S A"]:

@@ -33,7 +33,7 @@ def test_cho2014():
     )
     biases = 3 * D + 3 * D + pairs
     assert count("cho2014") == (matrices, biases)
-    assert matrices == 44_000_000
+    assert matrices == 39_000_000
 
 
 def test_sutskever2014():

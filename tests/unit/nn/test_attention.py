@@ -97,6 +97,17 @@ def test_a_source_with_nothing_visible_gives_zeros_not_nan():
         assert not weights.any()
 
 
+def test_without_a_mask_and_without_a_batch_everything_is_visible():
+    query, keys = randn(T, D), randn(S, D)
+    attention = Attention(DotScore())
+    context, weights = attention(query, attention.remember(keys, keys))
+    expected = attention(
+        query[None], attention.remember(keys[None], keys[None], torch.ones(1, S, dtype=torch.bool))
+    )
+    letters.close(context, letters.array(expected[0][0]))
+    letters.close(weights, letters.array(expected[1][0]))
+
+
 def test_dropout_acts_on_the_weights_in_training_alone():
     query, keys = randn(1, 1, D), randn(1, S, D)
     attention = Attention(DotScore(), dropout=0.5)
@@ -296,7 +307,8 @@ def test_heads_that_do_not_divide_the_width_are_refused():
 
 @pytest.mark.parametrize("projected", [False, True])
 def test_self_attention_word_by_word_is_self_attention_by_matrices(projected):
-    layer = SelfAttention(D, Attention(ScaledDotScore()), projected=projected).double()
+    sizes = (A, A, N) if projected else None
+    layer = SelfAttention(Attention(ScaledDotScore()), D, sizes).double()
     x = randn(B, S, D)
     outputs, weights = layer(x, MASK)
     matrices = {}

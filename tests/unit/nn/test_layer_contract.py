@@ -133,7 +133,6 @@ def each_position(layer, x):
 
 
 SELF = {"x": "B S D", "mask": "B S"}
-SELF_OUT = {"outputs": "B S D", "weights": "B S S"}
 HEADS = {"D": 22, "H": 2}
 HEADS_OUT = {"outputs": "B S D", "weights": "B H S S"}
 CELLS = {
@@ -261,11 +260,11 @@ def self_attention_cases():
         yield Case(
             f"self-attention with{'' if projected else 'out'} projections",
             lambda projected=projected: SelfAttention(
-                D, Attention(ScaledDotScore()), projected=projected
+                Attention(ScaledDotScore()), D, (A, A, N) if projected else None
             ),
             self_attention,
             SELF,
-            SELF_OUT,
+            {"outputs": "B S N" if projected else "B S D", "weights": "B S S"},
             zero_if_hidden=hidden,
         )
     K = HEADS["D"] // HEADS["H"]

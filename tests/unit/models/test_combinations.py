@@ -1,0 +1,249 @@
+"""Every combination of parts builds and runs, or is refused with its sentence."""
+
+import random
+from dataclasses import replace
+
+import pytest
+import torch
+
+import presets as small
+from regard.config.model import (
+    AttentionConfig,
+    BahdanauDecoderConfig,
+    ChoDecoderConfig,
+    ConvolutionalDecoderConfig,
+    ConvolutionalEncoderConfig,
+    EmbeddingConfig,
+    LuongDecoderConfig,
+    PlainDecoderConfig,
+    ReadoutConfig,
+    RecurrentEncoderConfig,
+    TransformerConfig,
+    TransformerDecoderConfig,
+    TransformerEncoderConfig,
+)
+from regard.errors import ConfigError
+from regard.models import PRESETS, build
+from regard.models.table import combinations
+
+SIZES = {"hidden_size": 5, "embedding_size": 7, "head_size": 3, "num_heads": 2}
+TABLE = list(combinations())
+
+
+def why_not(entry):
+    """Say from the entry alone, not from regard's rules, why it cannot be; None if it can."""
+    looped = entry.decoder not in ("convolutional", "transformer")
+    if looped and entry.first == "copy":
+        copied = {
+            "has no states to copy": entry.encoder != "recurrent",
+            "makes two; first = tanh": entry.directions == "two",
+            "num_layers = 2 and decoder.num_layers = 1": (entry.decoder, entry.num_layers)
+            == ("cho", 2),
+            "do not carry the same things": (entry.decoder, entry.cell) == ("cho", "lstm"),
+        }
+        if any(copied.values()):
+            return next(sentence for sentence, wrong in copied.items() if wrong)
+    if entry.decoder == "plain" and entry.first == "zero":
+        return "tells the decoder nothing of the source"
+    if entry.decoder in ("bahdanau", "luong", "luong_fed"):
+        width = {"convolutional": 7, "transformer": 6}.get(entry.encoder, 5)
+        width *= 2 if entry.directions == "two" else 1
+        if entry.score in ("dot", "scaled_dot", "gaussian", "gaussian_learned") and width != 5:
+            return "needs queries and keys of one width"
+    return None
+
+
+def check(entry):
+    """Build and run an entry, forward, backward and step by step, or see it refused."""
+    config = entry.config(**SIZES)
+    expected = why_not(entry)
+    if expected is not None:
+        with pytest.raises(ConfigError, match=expected) as refusal:
+            build(config, small.V_X, small.V_Y)
+        assert all(problem.endswith("would do") for problem in refusal.value.problems)
+        return False
+    torch.manual_seed(0)
+    model = build(config, small.V_X, small.V_Y)
+    _, _, (source, mask, fed) = small.batch(model, lengths=((3, 2), (1, 3)))
+    scored = model(source, mask, fed, need_weights=True)
+    scored.logits.logsumexp(dim=-1).sum().backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.isfinite().all(), name
+    memory, state = model.start(source, mask)
+    for t in range(fed.shape[1]):
+        state, step = model.step(state, fed[:, t], memory)
+        assert (step.logits - scored.logits[:, t]).abs().max() < 1e-4
+    attends = entry.decoder not in ("plain", "plain_every_step", "cho")
+    assert (scored.weights is not None) == attends
+    return True
+
+
+def run(entries):
+    built = 0
+    for entry in entries:
+        try:
+            built += check(entry)
+        except Exception as error:
+            raise AssertionError(entry) from error
+    return built
+
+
+def test_a_sample_of_the_table_builds_or_is_refused():
+    seed = random.SystemRandom().randrange(2**32)
+    print(f"seed {seed}")  # shown when the test fails
+    entries = random.Random(seed).sample(TABLE, 200)
+    built = run(entries)
+    assert 20 < built < 180
+
+
+@pytest.mark.slow
+def test_the_whole_table_builds_or_is_refused():
+    built = run(TABLE)
+    print(f"{len(TABLE)} combinations: {built} build, {len(TABLE) - built} are refused")
+    assert built == sum(why_not(entry) is None for entry in TABLE)
+
+
+def test_the_table_has_every_axis_and_no_entry_twice():
+    assert len(set(TABLE)) == len(TABLE)
+    axes = [set(values) for values in zip(*TABLE, strict=True)]
+    assert [len(axis) for axis in axes] == [3, 8, 4, 2, 3, 3, 8, 3]
+
+
+def base(**parts):
+    """A combination that builds, to change one part of."""
+    return replace(PRESETS["bahdanau2015"](**small.SIZES["bahdanau2015"]), **parts)
+
+
+WORDS = EmbeddingConfig(size=5)
+HEADS = {"model_size": 6, "feed_forward_size": 5, "num_heads": 2}
+
+REFUSALS = {
+    "decoder.first = tanh maps a summary, but summary = none; summary = last would do": base(
+        summary="none"
+    ),
+    "the decoder's context is a summary, but summary = none; summary = last would do": base(
+        summary="none",
+        decoder=ChoDecoderConfig(hidden_size=7, first="zero"),
+        readout=ReadoutConfig(),
+    ),
+    "summary = backward, but nothing in the decoder asks for one; summary = none would do": base(
+        decoder=BahdanauDecoderConfig(hidden_size=7, first="zero")
+    ),
+    "summary = backward is the backward direction's state, but the encoder has none; "
+    "summary = last would do": base(encoder=RecurrentEncoderConfig(hidden_size=7)),
+    "decoder.first = zero tells the decoder nothing of the source; "
+    "first = tanh or context_every_step = true would do": base(
+        decoder=PlainDecoderConfig(hidden_size=7, first="zero"),
+        summary="none",
+        readout=ReadoutConfig(),
+    ),
+    "decoder.first = copy, but the encoder has no states to copy; first = tanh would do": base(
+        encoder=ConvolutionalEncoderConfig(hidden_size=7, num_layers=1),
+        decoder=LuongDecoderConfig(hidden_size=7, first="copy"),
+        summary="none",
+    ),
+    "decoder.first = copy takes one state a layer, but encoder.bidirectional = true makes two; "
+    "first = tanh would do": base(
+        decoder=LuongDecoderConfig(hidden_size=7, first="copy"), summary="none"
+    ),
+    "decoder.first = copy, but encoder.cell = gru_before and decoder.cell = lstm do not carry the "
+    "same things; first = tanh would do": base(
+        encoder=RecurrentEncoderConfig(hidden_size=7),
+        decoder=LuongDecoderConfig(hidden_size=7, first="copy", cell="lstm"),
+        summary="none",
+    ),
+    "decoder.first = copy, but encoder.hidden_size = 7 and decoder.hidden_size = 11; "
+    "first = tanh would do": base(
+        encoder=RecurrentEncoderConfig(hidden_size=7),
+        decoder=LuongDecoderConfig(hidden_size=11, first="copy"),
+        summary="none",
+    ),
+    "decoder.attention.score = dot needs queries and keys of one width, but decoder.hidden_size = "
+    "7 and the encoder shows 14; score = bilinear would do": base(
+        decoder=BahdanauDecoderConfig(hidden_size=7, attention=AttentionConfig(score="dot"))
+    ),
+    "encoder.model_size = 6 is not source.size = 5, but a Transformer adds to its input; "
+    "source.size = 6 would do": base(encoder=TransformerEncoderConfig(**HEADS), summary="last"),
+    "decoder.model_size = 6 is not target.size = 5, but a Transformer adds to its input; "
+    "target.size = 6 would do": base(
+        decoder=TransformerDecoderConfig(**HEADS), summary="none", readout=ReadoutConfig()
+    ),
+    "readout.inputs = old_state, but this decoder has none to show; new_state would do": base(
+        decoder=ConvolutionalDecoderConfig(hidden_size=5, num_layers=1),
+        summary="none",
+        readout=ReadoutConfig(inputs=("old_state",)),
+    ),
+    "tied = output makes the readout an embedding's matrix, but it has inputs = ['new_state', "
+    "'context']; readout.kind = tanh would do": base(
+        tied="output", readout=ReadoutConfig(inputs=("new_state", "context"))
+    ),
+    "tied = output needs a readout as wide as target.size = 5, but it is 3 wide; "
+    "target.size = 3 would do": base(tied="output"),
+    "tied = all needs one width, but source.size = 11 and target.size = 5; "
+    "tied = output would do": base(
+        tied="all",
+        source=EmbeddingConfig(size=11),
+        readout=ReadoutConfig(kind="tanh", inputs=("new_state",), size=5),
+    ),
+    "tied = all needs one vocabulary, but the source's has 17 symbols and the target's 19; "
+    "tied = output would do": base(
+        tied="all", readout=ReadoutConfig(kind="tanh", inputs=("new_state",), size=5)
+    ),
+}
+
+
+@pytest.mark.parametrize("sentence", REFUSALS)
+def test_what_does_not_fit_is_refused_with_a_sentence_that_says_what_would(sentence):
+    with pytest.raises(ConfigError) as refusal:
+        build(REFUSALS[sentence], small.V_Y if "one width" in sentence else small.V_X, small.V_Y)
+    assert refusal.value.problems == (sentence,)
+    assert str(refusal.value) == f"model: {sentence}"
+
+
+def test_what_would_do_does():
+    """Follow the advice of each sentence that names one setting, and the model builds."""
+    for config in (
+        base(summary="last"),
+        base(decoder=BahdanauDecoderConfig(hidden_size=7, first="zero"), summary="none"),
+        base(encoder=RecurrentEncoderConfig(hidden_size=7), summary="last"),
+        base(decoder=PlainDecoderConfig(hidden_size=7)),
+        base(decoder=LuongDecoderConfig(hidden_size=7), readout=ReadoutConfig()),
+        base(
+            decoder=BahdanauDecoderConfig(
+                hidden_size=7, attention=AttentionConfig(score="bilinear")
+            )
+        ),
+        base(
+            encoder=TransformerEncoderConfig(**HEADS),
+            summary="last",
+            source=EmbeddingConfig(size=6),
+        ),
+        base(tied="output", readout=ReadoutConfig(kind="tanh", size=5)),
+    ):
+        build(config, small.V_X, small.V_Y)
+
+
+def test_everything_that_is_wrong_is_said_at_once():
+    config = base(
+        decoder=LuongDecoderConfig(
+            hidden_size=11, first="copy", cell="lstm", attention=AttentionConfig(score="dot")
+        ),
+        tied="output",
+    )
+    with pytest.raises(ConfigError) as refusal:
+        build(config, small.V_X, small.V_Y)
+    assert len(refusal.value.problems) == 6
+    assert str(refusal.value).count("\nmodel: ") == 5
+
+
+def test_tied_matrices_are_one_and_learn_together():
+    config = base(tied="output", readout=ReadoutConfig(kind="tanh", size=5))
+    model = build(config, small.V_X, small.V_Y)
+    assert model.readout.weight is model.target_embedding.weight
+    assert model.source_embedding.weight is not model.target_embedding.weight
+
+
+def test_a_transformer_part_is_a_transformer_config():
+    assert issubclass(TransformerEncoderConfig, TransformerConfig)
+    assert issubclass(TransformerDecoderConfig, TransformerConfig)

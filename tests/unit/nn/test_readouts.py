@@ -1,0 +1,76 @@
+"""Readouts and embeddings against hand-written products."""
+
+import numpy as np
+import torch
+
+from letters import array, close
+from oracle.readouts import maxout
+from regard.nn.embedding import Embedding
+from regard.nn.positions import SinusoidalPositions
+from regard.nn.readouts import LinearLayer, MaxoutLayer, Readout, TanhLayer
+from regard.symbols import BOS
+
+B, T, X, R, V, E = 2, 3, 5, 7, 11, 13
+
+
+def given():
+    return torch.randn(B, T, X, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+
+
+def readout(layer, **options):
+    torch.manual_seed(1)
+    weight = torch.nn.Parameter(torch.randn(V, layer.output_size))
+    made = Readout(layer, weight, **options).double().eval()
+    if made.bias is not None:
+        torch.nn.init.normal_(made.bias)
+    return made
+
+
+def test_a_linear_readout_is_one_product_and_one_bias():
+    made, x = readout(LinearLayer(X), bias=True), given()
+    G, b = array(made.weight), array(made.bias)
+    for i in np.ndindex(B, T):
+        close(made(x)[i], G @ x[i].numpy() + b)
+
+
+def test_a_tanh_readout_bends_before_the_vocabulary():
+    made, x = readout(TanhLayer(X, R)), given()
+    W, b, G = array(made.layer.W.weight), array(made.layer.W.bias), array(made.weight)
+    assert made.bias is None
+    for i in np.ndindex(B, T):
+        close(made(x)[i], G @ np.tanh(W @ x[i].numpy() + b))
+
+
+def test_a_maxout_readout_takes_the_larger_of_each_neighbouring_pair():
+    made, x = readout(MaxoutLayer(X, R)), given()
+    W, b, G = array(made.layer.W.weight), array(made.layer.W.bias), array(made.weight)
+    assert W.shape == (2 * R, X)
+    for i in np.ndindex(B, T):
+        close(made(x)[i], G @ maxout(W @ x[i].numpy() + b))
+
+
+def test_maxout_by_hand():
+    layer = MaxoutLayer(4, 2, bias=False)
+    layer.W.weight.data = torch.eye(4)
+    assert layer(torch.tensor([3.0, 1.0, -2.0, -1.0])).tolist() == [3.0, -1.0]
+
+
+def test_an_embedding_is_a_row_scaled_with_its_position_added():
+    torch.manual_seed(0)
+    embedding = Embedding(V, E, scale=E**0.5, positions=SinusoidalPositions(E, 31)).double()
+    words, position = torch.tensor([[4, 5, 4], [7, 2, 9]]), torch.tensor([0, 6])
+    embedded = embedding(words, position)
+    rows, P = array(embedding.weight), array(embedding.positions.table)
+    for b, t in np.ndindex(2, 3):
+        place = int(position[b]) + t
+        close(embedded[b, t], rows[words[b, t]] * np.sqrt(E) + P[place])
+    assert torch.equal(embedding(words), embedding(words, torch.zeros(2, dtype=torch.long)))
+
+
+def test_a_zero_start_is_zero_whatever_its_row_holds():
+    embedding = Embedding(V, E, zero_start=True)
+    embedded = embedding(torch.tensor([[BOS, 4]]))
+    assert not embedded[0, 0].any()
+    assert torch.equal(embedded[0, 1], embedding.weight[4])
+    embedded.sum().backward()
+    assert not embedding.weight.grad[BOS].any()
