@@ -43,11 +43,11 @@ VARIANTS = {
 }
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_every_probability_and_every_weight_is_the_papers(variant):
+def check_against_the_oracle(variant, seed):
+    """Compare every number of a batch; return how many there were."""
     name, options, told = VARIANTS[variant]
-    model = small.model(name, **options)
-    sources, targets, given = small.batch(model)
+    model = small.model(name, seed, **options)
+    sources, targets, given = small.batch(model, seed)
     scored = model(*given, need_weights=True)
     log_probs = scored.logits.log_softmax(dim=-1)
     for b, (source, target) in enumerate(zip(sources, targets, strict=True)):
@@ -59,6 +59,35 @@ def test_every_probability_and_every_weight_is_the_papers(variant):
         else:
             close(scored.weights[b, :T, :, :, :S], weights, 1e-9)
             assert not scored.weights[b, :T, :, :, S:].any()
+    return log_probs.numel()
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_probability_and_every_weight_is_the_papers(variant):
+    check_against_the_oracle(variant, seed=0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PRESETS)
+def test_it_is_the_papers_for_many_weights_and_lines(name, record_property):
+    variants = [variant for variant in VARIANTS if VARIANTS[variant][0] == name]
+    numbers = sum(check_against_the_oracle(v, seed) for v in variants for seed in range(1, 101))
+    record_property("models", 100 * len(variants))
+    record_property("log-probabilities", numbers)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_single_gradient_agrees_with_finite_differences(name, record_property):
+    model = small.model(name, seed=7)
+    _, _, (source, mask, fed) = small.batch(model, lengths=((3, 2), (1, 3)))
+    parameters = list(model.parameters())
+
+    def log_probs(*_):
+        return model(source, mask, fed).logits.log_softmax(dim=-1)
+
+    assert torch.autograd.gradcheck(log_probs, parameters)
+    record_property("parameters", sum(parameter.numel() for parameter in parameters))
 
 
 def test_the_deep_form_of_bahdanau_asks_with_its_top_layer():

@@ -1,0 +1,91 @@
+"""`make prove`: the full counts behind the small ones of `make test`, as a table and as a file.
+
+Runs the tests marked slow, then every mutation, and writes `dev/proof.json` with what each counted,
+the commit and the machine. `python -m dev.prove --no-mutations` leaves the mutations out.
+"""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+
+
+def output(*command: str) -> str:
+    """Return what a command prints."""
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout.strip()
+
+
+def machine() -> dict[str, Any]:
+    """Describe where this ran, without naming it."""
+    import numpy
+    import torch
+
+    return {
+        "cores": os.cpu_count(),
+        "processor": platform.machine(),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "numpy": numpy.__version__,
+    }
+
+
+def slow_tests() -> list[dict[str, Any]]:
+    """Run the tests marked slow; return each with its verdict and what it counted."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.xml"
+        options = ["--numprocesses", "2", "-m", "slow", f"--junitxml={report}"]
+        subprocess.run([sys.executable, "-m", "pytest", *options], cwd=ROOT, check=False)
+        cases = ElementTree.parse(report).iter("testcase")
+        return [
+            {
+                "proof": case.get("name"),
+                "passed": case.find("failure") is None and case.find("error") is None,
+                "counted": {p.get("name"): p.get("value") for p in case.iter("property")},
+                "seconds": round(float(case.get("time") or 0)),
+            }
+            for case in cases
+        ]
+
+
+def mutations() -> dict[str, Any]:
+    """Run every mutation; return the verdict and its last line."""
+    start = time.monotonic()
+    run = subprocess.run(
+        [sys.executable, "-m", "dev.mutate"], cwd=ROOT, capture_output=True, text=True
+    )
+    print(run.stdout + run.stderr)
+    counted = [line for line in run.stdout.splitlines() if "mutations were noticed" in line]
+    return {
+        "proof": "mutations",
+        "passed": run.returncode == 0,
+        "counted": {"noticed": counted[-1].split(" mutations")[0] if counted else "none"},
+        "seconds": round(time.monotonic() - start),
+    }
+
+
+def main() -> None:
+    """Prove, print, write."""
+    commit, changed = output("git", "rev-parse", "HEAD"), output("git", "status", "--porcelain")
+    proofs = slow_tests()
+    if "--no-mutations" not in sys.argv:
+        proofs.append(mutations())
+    for proof in proofs:
+        verdict = "passed" if proof["passed"] else "FAILED"
+        counted = ", ".join(f"{name} {value}" for name, value in proof["counted"].items())
+        print(f"{verdict}  {proof['seconds']:5d} s  {proof['proof']}: {counted}")
+    record = {"commit": commit, "clean": not changed, "machine": machine(), "proofs": proofs}
+    (ROOT / "dev" / "proof.json").write_text(json.dumps(record, indent=2) + "\n")
+    if not proofs or not all(proof["passed"] for proof in proofs):
+        raise SystemExit("not proven")
+
+
+if __name__ == "__main__":
+    main()

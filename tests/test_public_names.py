@@ -1,0 +1,91 @@
+"""The names that people's own code may rely on: a contract, with the arguments they are made by."""
+
+import importlib
+import inspect
+
+import pytest
+
+import regard
+from regard.models import PRESETS
+
+NAMES = {
+    "regard.nn.scores": {
+        "AdditiveScore": ["query_size", "key_size", "align_size", "coverage"],
+        "ConcatScore": ["query_size", "key_size", "align_size"],
+        "DotScore": [],
+        "ScaledDotScore": [],
+        "BilinearScore": ["query_size", "key_size"],
+        "GaussianScore": ["w", "learned"],
+        "LocationScore": ["query_size", "max_length"],
+    },
+    "regard.nn.attention": {
+        "Attention": ["score", "window", "relative", "dropout"],
+        "Memory": ["keys", "values", "mask"],
+        "MultiHeadAttention": [
+            "sizes",
+            "model_size",
+            "num_heads",
+            "score",
+            "positions",
+            "dropout",
+        ],
+        "SelfAttention": ["attention", "size", "sizes"],
+        "ManyReads": ["attention", "num_reads", "query_size"],
+        "LocalWindow": ["half_width", "query_size"],
+    },
+    "regard.nn.positions": {
+        "SinusoidalPositions": ["size", "max_length"],
+        "LearnedPositions": ["size", "max_length"],
+        "RotaryPositions": ["size"],
+        "RelativePositions": ["size", "max_distance"],
+    },
+    "regard.nn.cells": {
+        "ElmanCell": ["input_size", "hidden_size", "bias"],
+        "GRUCell": ["input_size", "hidden_size", "bias", "reset_after"],
+        "LSTMCell": ["input_size", "hidden_size", "bias"],
+    },
+}
+PARAMETERS = {
+    "AdditiveScore": {"W_q.weight", "W_k.weight", "v"},
+    "ConcatScore": {"W.weight", "v"},
+    "BilinearScore": {"W.weight"},
+}
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "arguments"),
+    [(module, name, made) for module, names in NAMES.items() for name, made in names.items()],
+)
+def test_a_public_name_is_there_and_is_made_as_it_was(module, name, arguments):
+    made = getattr(importlib.import_module(module), name)
+    names = [a for a in inspect.signature(made).parameters if a not in ("args", "kwargs")]
+    assert names == arguments
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_parameters_keep_the_papers_letters(name):
+    score = getattr(importlib.import_module("regard.nn.scores"), name)
+    made = score(*(3, 5, 7)[: len(NAMES["regard.nn.scores"][name]) - (name == "AdditiveScore")])
+    assert {name for name, _ in made.named_parameters()} == PARAMETERS[name]
+
+
+def test_every_score_prepares_and_scores():
+    for name in NAMES["regard.nn.scores"]:
+        score = getattr(importlib.import_module("regard.nn.scores"), name)
+        assert list(inspect.signature(score.prepare).parameters) == ["self", "keys"]
+        assert list(inspect.signature(score.forward).parameters)[:3] == ["self", "query", "keys"]
+
+
+def test_the_presets_are_the_six_papers():
+    assert list(PRESETS) == [
+        "cho2014",
+        "sutskever2014",
+        "bahdanau2015",
+        "luong2015",
+        "gehring2017",
+        "vaswani2017",
+    ]
+
+
+def test_the_version_is_a_version():
+    assert regard.__version__.split(".")[0].isdigit()

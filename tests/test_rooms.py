@@ -1,0 +1,92 @@
+"""Who may import whom: the table of `docs/rooms.md`, kept."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "regard"
+
+# what every room may have: the exceptions, and the four ids that vocabularies begin with
+COMMON = {"errors", "symbols"}
+MAY_IMPORT = {
+    "errors": set(),
+    "symbols": set(),
+    "config": set(),
+    "kernels": set(),
+    "nn": {"kernels"},
+    "encoders": {"nn", "kernels"},
+    "decoders": {"nn", "kernels"},
+    "models": {"encoders", "decoders", "nn"},
+    "cli": {"config", "kernels", "nn", "encoders", "decoders", "models"},
+}
+# in models, what knows the settings
+MODELS_THAT_KNOW_SETTINGS = {"build.py", "combinations.py", "presets.py", "table.py"}
+
+
+def imported_rooms(text):
+    """Return the rooms of regard that a file imports, wherever in it."""
+    for node in ast.walk(ast.parse(text)):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        for name in names:
+            if name.split(".")[0] == "regard":
+                yield name.split(".")[1]
+
+
+def strangers(room, name, text):
+    """Return what a file of a room imports and may not."""
+    allowed = {room, "__version__"} | COMMON | MAY_IMPORT[room]
+    if room == "models" and name in MODELS_THAT_KNOW_SETTINGS:
+        allowed |= {"config"}
+    return sorted(set(imported_rooms(text)) - allowed)
+
+
+def rooms():
+    for path in sorted(SOURCE.rglob("*.py")):
+        room = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+        if room != "__init__":
+            yield room, path
+
+
+@pytest.mark.parametrize(
+    ("room", "path"), list(rooms()), ids=lambda part: getattr(part, "name", part)
+)
+def test_a_room_imports_only_what_it_may(room, path):
+    assert strangers(room, path.name, path.read_text()) == []
+
+
+def test_a_stranger_would_be_found():
+    assert strangers("nn", "x.py", "from regard.models import build") == ["models"]
+    assert strangers("decoders", "x.py", "def f():\n    import regard.encoders.summary") == [
+        "encoders"
+    ]
+    assert strangers("models", "seq2seq.py", "from regard import config") == ["config"]
+    assert strangers("models", "build.py", "from regard.config import model") == []
+
+
+def test_the_table_in_the_docs_is_this_one():
+    text = (ROOT / "docs" / "rooms.md").read_text()
+    rows = dict(re.findall(r"^\| `(\w+)` \| ([^|]+) \|", text, flags=re.MULTILINE))
+    assert rows.keys() == MAY_IMPORT.keys()
+    for room, allowed in MAY_IMPORT.items():
+        assert set(re.findall(r"`(\w+)`", rows[room])) == allowed, room
+
+
+def test_settings_and_help_need_neither_torch_nor_numpy():
+    script = (
+        "import sys, regard, regard.config.model, regard.errors\n"
+        "from typer.testing import CliRunner\n"
+        "from regard.cli import app\n"
+        "assert CliRunner().invoke(app, ['--help']).exit_code == 0\n"
+        "print(sorted({'torch', 'numpy'} & set(sys.modules)))"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert run.stdout == "[]\n"
