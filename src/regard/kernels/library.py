@@ -28,8 +28,7 @@ def elman_scan(
     b: Float[Tensor, "D"] | None,
 ) -> Float[Tensor, "B T D"]:
     """Scan `reference.elman_step` over a sequence; the library's second bias stays zero."""
-    weights = [W, U] if b is None else [W, U, b, torch.zeros_like(b)]
-    states, _ = torch.rnn_tanh(x, h[None], weights, b is not None, 1, 0.0, False, False, True)
+    states, _ = torch.rnn_tanh(x, h[None], _weights(W, U, b), *_options())
     return states
 
 
@@ -44,10 +43,8 @@ def gru_after_scan(
 
     The library keeps with z where ours renews: 1 − σ(a) = σ(−a), so z's rows change their sign.
     """
-    weights = [_flip_z(W), _flip_z(U)]
-    if b is not None:
-        weights += [_flip_z(b), torch.zeros_like(b)]
-    states, _ = torch.gru(x, h[None], weights, b is not None, 1, 0.0, False, False, True)
+    weights = _weights(_flip_z(W), _flip_z(U), None if b is None else _flip_z(b))
+    states, _ = torch.gru(x, h[None], weights, *_options())
     return states
 
 
@@ -73,9 +70,26 @@ def lstm_scan(
     i, rest = W.new_full((U.shape[1],), -shut), W.new_zeros(2 * U.shape[1])
     hold = torch.cat([i, -i, rest])  # for i, f, g, o
     x = torch.cat([x, (~mask)[..., None].to(x.dtype)], dim=-1)
-    weights = [torch.cat([W, hold[:, None]], dim=-1), U]
-    if b is not None:
-        weights += [b, torch.zeros_like(b)]
+    weights = _weights(torch.cat([W, hold[:, None]], dim=-1), U, b)
     start = [part[None] for part in state]
-    states, _, c = torch.lstm(x, start, weights, b is not None, 1, 0.0, False, False, True)
+    states, _, c = torch.lstm(x, start, weights, *_options())
     return states, c[0]
+
+
+def _weights(W: Tensor, U: Tensor, b: Tensor | None) -> list[Tensor]:
+    """Return the library's weights, with biases that are zero where ours has none.
+
+    On a GPU they lie in one piece, and with biases, since cuDNN copies them at each call otherwise.
+    """
+    zero = W.new_zeros(W.shape[0])
+    weights = [W, U, zero if b is None else b, zero]
+    if not W.is_cuda:
+        return weights
+    flat = torch.cat([weight.reshape(-1) for weight in weights])
+    pieces = torch.split(flat, [weight.numel() for weight in weights])
+    return [piece.view_as(weight) for piece, weight in zip(pieces, weights, strict=True)]
+
+
+def _options() -> tuple[bool, int, float, bool, bool, bool]:
+    """Biases, one layer, no dropout, training if gradients count, one direction, batch first."""
+    return True, 1, 0.0, torch.is_grad_enabled(), False, True

@@ -344,7 +344,14 @@ def test_gradients_are_finite_and_reach_every_parameter(case):
 
 @by_case
 def test_gradients_agree_with_finite_differences(case):
-    contract.check_gradcheck(case)
+    contract.check_gradcheck(case, every=False)
+
+
+@pytest.mark.slow
+def test_each_gradient_agrees_with_finite_differences(record_property):
+    numbers = sum(contract.check_gradcheck(case, every=True) for case in CASES.values())
+    record_property("layers", len(CASES))
+    record_property("numbers moved", numbers)
 
 
 def test_no_two_letters_have_one_size():
