@@ -48,6 +48,8 @@ def failure(folder: Path) -> str | None:
         capture_output=True,
         text=True,
     )
+    if run.returncode not in (0, 1):
+        raise SystemExit(f"the tests did not run: {run.stdout[-500:]}{run.stderr[-500:]}")
     if run.returncode == 0:
         return None
     lines = [x for x in run.stdout.splitlines() if x.startswith(("FAILED", "ERROR"))]

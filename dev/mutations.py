@@ -102,8 +102,8 @@ MUTATIONS = [
     ),
     Mutation(
         "nn/attention.py",
-        "center = position.to(query.dtype) + 1",
-        "center = position.to(query.dtype)",
+        "center = position.to(wide) + 1",
+        "center = position.to(wide)",
         "the window lags by one",
     ),
     Mutation(
@@ -120,13 +120,13 @@ MUTATIONS = [
     ),
     Mutation(
         "nn/attention.py",
-        "torch.where(imposed.isnan(), weights, imposed)",
+        "torch.where(imposed.isnan(), weights, imposed.to(weights.dtype))",
         "weights",
         "imposed weights are ignored",
     ),
     Mutation(
         "nn/attention.py",
-        "            context = context + self.relative.values(shown)\n",
+        "            context = context + self.relative.values(used)\n",
         "            pass\n",
         "relative values are forgotten",
     ),
@@ -138,8 +138,8 @@ MUTATIONS = [
     ),
     Mutation(
         "nn/positions.py",
-        "distance = keys - keys[num_keys - num_queries :, None]",
-        "distance = keys[num_keys - num_queries :, None] - keys",
+        "distance = keys - queries[:, None]",
+        "distance = queries[:, None] - keys",
         "relative distances change their sign",
     ),
     Mutation(
@@ -339,13 +339,13 @@ MUTATIONS = [
     ),
     Mutation(
         "config/checks.py",
-        "if found := list(problems):",
-        "if found := list(problems)[:1]:",
+        "if found := [*rules, *fields]:",
+        "if found := [*rules, *fields][:1]:",
         "only the first problem is said",
     ),
     Mutation(
         "config/model.py",
-        "if self.kernel_size % 2 == 0:",
+        'if sound(self, "kernel_size") and self.kernel_size % 2 == 0:',
         "if False:",
         "a kernel without a middle",
     ),
@@ -376,5 +376,68 @@ MUTATIONS = [
         "from typing import Annotated\n",
         "from typing import Annotated\n\nimport torch  # noqa\n",
         "help imports torch",
+    ),
+    Mutation(
+        "decoders/recurrent.py",
+        "seen = None if state.coverage is None else state.coverage[:, None]",
+        "seen = None if state.coverage is None else 0.5 * state.coverage[:, None]",
+        "coverage counts half",
+    ),
+    Mutation(
+        "nn/attention.py",
+        "return self.attention.remember(heads, self._split(self.W_v(values)), mask[:, None])",
+        "values = self._split(self.W_v(values))\n"
+        "        values = values if self.rotary is None else self.rotary(values, offset)\n"
+        "        return self.attention.remember(heads, values, mask[:, None])",
+        "values are turned too",
+    ),
+    Mutation(
+        "nn/blocks.py",
+        "return self.W_2(self.dropout(torch.relu(self.W_1(x))))",
+        "return self.W_2(torch.relu(self.W_1(x)))",
+        "the feed-forward layer drops nothing",
+    ),
+    Mutation(
+        "nn/blocks.py",
+        "gated = self.convolution(self.dropout(padded).mT)",
+        "gated = self.convolution(padded.mT)",
+        "convolutions drop nothing",
+    ),
+    Mutation(
+        "nn/stack.py",
+        "        moved = []\n        for layer, (cell, state) in enumerate(zip(self.layers, states, strict=True)):\n"
+        "            x = self.dropout(x) if layer else x\n",
+        "        moved = []\n        for layer, (cell, state) in enumerate(zip(self.layers, states, strict=True)):\n",
+        "steps drop nothing between layers",
+    ),
+    Mutation(
+        "models/build.py",
+        'after = config.cell == "gru_after"',
+        "after = False",
+        "every GRU resets before",
+    ),
+    Mutation(
+        "models/build.py",
+        "residual=config.residual,",
+        "residual=False,",
+        "residuals are not built",
+    ),
+    Mutation(
+        "models/build.py",
+        '"scaled_dot": ScaledDotScore,',
+        '"scaled_dot": DotScore,',
+        "scaled dot is built unscaled",
+    ),
+    Mutation(
+        "models/build.py",
+        'if own_words and config.attention_positions == "rotary":',
+        "if False:",
+        "rotary positions are not built",
+    ),
+    Mutation(
+        "decoders/convolutional.py",
+        "self.enter(previous), [], []",
+        "-self.enter(previous), [], []",
+        "words enter the decoder with the wrong sign",
     ),
 ]

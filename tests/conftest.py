@@ -1,5 +1,7 @@
 """Shapes in annotations are checked in every test, where beartype is installed."""
 
+import os
+import random
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -10,6 +12,9 @@ from jaxtyping import install_import_hook
 ROOMS = [f"regard.{room}" for room in ("kernels", "nn", "encoders", "decoders", "models")]
 if find_spec("beartype"):
     install_import_hook(ROOMS, "beartype.beartype")
+
+# what is drawn at random is drawn anew in each run, and can be drawn again
+os.environ.setdefault("REGARD_SEED", str(random.SystemRandom().randrange(2**32)))
 
 # the tests run in two processes; more threads than cores only wait for each other
 torch.set_num_threads(1)
@@ -22,6 +27,8 @@ def pytest_terminal_summary(terminalreporter):
         folder: sum(path.read_text().count("\n") for path in (root / folder).rglob("*.py"))
         for folder in ("src", "tests")
     }
+    seed = os.environ["REGARD_SEED"]
+    terminalreporter.write_line(f"random tests were drawn with REGARD_SEED={seed}")
     terminalreporter.write_line(
         f"lines of Python: {counts['src']:,} in src, {counts['tests']:,} in tests"
     )

@@ -7,7 +7,6 @@ rows with nothing visible, and gradients.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
@@ -169,9 +168,3 @@ def check_gradcheck(case: Case, every: bool) -> int:
     count = sum(value.numel() for value in given)
     assert torch.autograd.gradcheck(function, given, fast_mode=count > 1_900 and not every)
     return count
-
-
-def distinct(sizes: dict[str, int]) -> bool:
-    """Whether no two letters have one size: a test of the tests."""
-    ordered = sorted(sizes.values())
-    return all(a != b for a, b in pairwise(ordered))

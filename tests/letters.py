@@ -7,12 +7,17 @@ def array(tensor):
     return tensor.detach().double().numpy()
 
 
-def close(actual, expected, bound=1e-10):
-    """Assert max|a − b| ≤ bound · max(1, max|b|), shapes and all."""
+def close(actual, expected):
+    """Assert max|a − b| ≤ 1e-10 · max(1, max|b|), shapes and all."""
+    within(actual, expected, 1e-10 * max(1.0, np.abs(np.asarray(expected)).max()))
+
+
+def within(actual, expected, bound):
+    """Assert max|a − b| ≤ bound, shapes and all."""
     actual = array(actual) if hasattr(actual, "detach") else np.asarray(actual)
     expected = np.asarray(expected)
     assert actual.shape == expected.shape
-    assert np.abs(actual - expected).max() <= bound * max(1.0, np.abs(expected).max())
+    assert np.abs(actual - expected).max() <= bound
 
 
 def split(matrix, names, prefix):
@@ -44,3 +49,12 @@ def cho_gru(cell):
 
 def lstm(cell):
     return gates(cell, "ifgo")
+
+
+def heads(attention):
+    """The matrices of each head, which lie under each other in ours."""
+    matrices = {
+        name: np.split(array(getattr(attention, name).weight), attention.num_heads)
+        for name in ("W_q", "W_k", "W_v")
+    }
+    return {**matrices, "W_o": array(attention.W_o.weight)}

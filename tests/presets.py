@@ -101,8 +101,9 @@ def sutskever(model, source, target):
 
 
 def bahdanau(model, source, target, deep=False):
+    """Also with coverage, where the score has it."""
     decoder, layer = model.decoder, model.readout.layer
-    stack = model.encoder.stack
+    stack, score = model.encoder.stack, decoder.attention.score
     first, *above = decoder.stack.layers
     W, C = blocks(first.W.weight, [E, 2 * D])
     U_o, V_o, C_o = blocks(layer.W.weight, [D, E, 2 * D])
@@ -112,9 +113,10 @@ def bahdanau(model, source, target, deep=False):
         "forward": letters.gru(stack.cells[0]),
         "backward": letters.gru(stack.backward_cells[0]),
         "W_s": W_s if deep else W_s[0],
-        "W_a": array(decoder.attention.score.W_q.weight),
-        "U_a": array(decoder.attention.score.W_k.weight),
-        "v_a": array(decoder.attention.score.v),
+        "W_a": array(score.W_q.weight),
+        "U_a": array(score.W_k.weight),
+        "v_a": array(score.v),
+        **({} if score.w_c is None else {"w_c": array(score.w_c)}),
         **letters.gru(first),
         **{f"W_{n}": part for n, part in zip("rzn", np.split(W, 3), strict=True)},
         **{f"C_{n}": part for n, part in zip("rzn", np.split(C, 3), strict=True)},
@@ -166,7 +168,15 @@ def convolution(block):
 
 def gehring(model, source, target):
     decoder = model.decoder
+    maps = {
+        "A_x": model.encoder.enter,
+        "B_x": model.encoder.leave,
+        "A_y": decoder.enter,
+        "A_c": decoder.fit_values,
+        "B_y": decoder.leave,
+    }
     p = {
+        **{name: array(layer.weight) for name, layer in maps.items() if list(layer.parameters())},
         **embeddings(model),
         "P_x": array(model.source_embedding.positions.table),
         "P_y": array(model.target_embedding.positions.table),
@@ -180,14 +190,6 @@ def gehring(model, source, target):
     }
     log_probs, weights = gehring2017.forward(source, target, p, bos=BOS)
     return log_probs, weights.transpose(1, 0, 2)[:, :, None]
-
-
-def heads(attention):
-    matrices = {
-        name: np.split(array(getattr(attention, name).weight), attention.num_heads)
-        for name in ("W_q", "W_k", "W_v")
-    }
-    return {**matrices, "W_o": array(attention.W_o.weight)}
 
 
 def norm(layer):
@@ -208,7 +210,7 @@ def vaswani(model, source, target, pre_norm=False):
         "E": array(model.source_embedding.weight),
         "encoder": [
             {
-                "self": heads(block.attention),
+                "self": letters.heads(block.attention),
                 "norm_self": norm(block.around_attention.norm),
                 **feed_forward(block.feed_forward),
                 "norm_ff": norm(block.around_feed_forward.norm),
@@ -217,9 +219,9 @@ def vaswani(model, source, target, pre_norm=False):
         ],
         "decoder": [
             {
-                "self": heads(block.words),
+                "self": letters.heads(block.words),
                 "norm_self": norm(block.around_words.norm),
-                "cross": heads(block.source),
+                "cross": letters.heads(block.source),
                 "norm_cross": norm(block.around_source.norm),
                 **feed_forward(block.feed_forward),
                 "norm_ff": norm(block.around_feed_forward.norm),

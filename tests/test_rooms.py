@@ -72,6 +72,12 @@ def test_a_stranger_would_be_found():
     assert strangers("models", "build.py", "from regard.config import model") == []
 
 
+def test_oracles_import_neither_torch_nor_regard():
+    for path in (ROOT / "tests" / "oracle").glob("*.py"):
+        words = set(re.findall(r"^\s*(?:from|import) (\w+)", path.read_text(), flags=re.MULTILINE))
+        assert words <= {"numpy", "oracle"}, path.name
+
+
 def test_the_table_in_the_docs_is_this_one():
     text = (ROOT / "docs" / "rooms.md").read_text()
     rows = dict(re.findall(r"^\| `(\w+)` \| ([^|]+) \|", text, flags=re.MULTILINE))

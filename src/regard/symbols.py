@@ -1,7 +1,7 @@
 """The four ids that every vocabulary begins with, known to text and to models alike."""
 
 PAD = 0
-"""Fills a line up to its batch; never visible, never predicted."""
+"""Fills a line up to its batch; never visible. A model scores it like any word: search bans it."""
 
 UNKNOWN = 1
 """Stands for a symbol that training never saw."""

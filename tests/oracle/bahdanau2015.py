@@ -5,9 +5,10 @@ Imports neither torch nor regard.
 
 import numpy as np
 
-from oracle.attention import additive_attention
+from oracle.attention import additive_attention, pool
 from oracle.cells import gru_before, run, sigmoid
 from oracle.readouts import log_softmax, maxout
+from oracle.scores import coverage
 
 
 def annotate(source, p):
@@ -21,9 +22,18 @@ def annotate(source, p):
     return np.array(h), left[0]
 
 
-def look(s, h, p):
-    """c_i = Σ_j α_ij h_j, α_i = softmax_j v_aᵀ tanh(W_a s_{i−1} + U_a h_j)  (A.1.2)."""
-    return additive_attention(s, h, W_a=p["W_a"], U_a=p["U_a"], v_a=p["v_a"])
+def look(s, h, p, earlier):
+    """c_i = Σ_j α_ij h_j, α_i = softmax_j v_aᵀ tanh(W_a s_{i−1} + U_a h_j)  (A.1.2).
+
+    With w_c among the letters, w_c Σ_{i′<i} α_i′j stands inside the tanh  (Tu et al. 2016).
+    """
+    letters = {"W_a": p["W_a"], "U_a": p["U_a"], "v_a": p["v_a"]}
+    if "w_c" not in p:
+        return additive_attention(s, h, **letters)
+    seen = sum(earlier) if earlier else np.zeros(len(h))
+    names = {"W_q": p["W_a"], "W_k": p["U_a"], "v": p["v_a"], "w_c": p["w_c"]}
+    e = np.array([coverage(s, h_j, seen_j, **names) for h_j, seen_j in zip(h, seen, strict=True)])
+    return pool(e, h)
 
 
 def move(y, s, c, p):
@@ -57,7 +67,7 @@ def forward(source, target, p, *, bos):
     log_probs, weights = [], []
     for word in [bos, *target[:-1]]:
         y = p["E_y"][word]
-        c, α = look(s, h, p)
+        c, α = look(s, h, p, weights)
         log_probs.append(read_out(s, y, c, p))
         weights.append(α)
         s = move(y, s, c, p)
@@ -78,7 +88,7 @@ def deep(source, target, p, *, bos):
     log_probs, weights = [], []
     for word in [bos, *target[:-1]]:
         y = p["E_y"][word]
-        c, α = look(s[-1], h, p)
+        c, α = look(s[-1], h, p, weights)
         log_probs.append(read_out(s[-1], y, c, p))
         weights.append(α)
         moved = [move(y, s[0], c, p)]

@@ -1,13 +1,13 @@
 """The `[model]` settings: which parts, and how wide. Whether parts fit together is `models/`' part.
 
-Widths have no defaults: they come from the caller, from the data, or from a paper.
+The widths of states have no defaults: they come from the caller, from the data, or from a paper.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from regard.config.checks import field_problems, refuse
+from regard.config.checks import refuse, sound
 
 Cell = Literal["elman", "gru_before", "gru_after", "lstm"]
 ScoreName = Literal[
@@ -49,7 +49,7 @@ class EmbeddingConfig:
     """Share of the sum's numbers dropped in training, 0 for none."""
 
     def __post_init__(self) -> None:
-        refuse("model.embedding", field_problems(self))
+        refuse("model.embedding", self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,10 +81,9 @@ class RecurrentEncoderConfig:
     """Share of activations dropped between layers in training."""
 
     def __post_init__(self) -> None:
-        refuse("model.encoder", self._problems())
+        refuse("model.encoder", self, self._problems())
 
     def _problems(self) -> Iterator[str]:
-        yield from field_problems(self)
         if self.bidirectional and self.reversed_source:
             yield (
                 "reversed_source = true turns round a source that bidirectional = true reads "
@@ -109,11 +108,10 @@ class ConvolutionalEncoderConfig:
     """Share of a block's inputs dropped in training."""
 
     def __post_init__(self) -> None:
-        refuse("model.encoder", self._problems())
+        refuse("model.encoder", self, self._problems())
 
     def _problems(self) -> Iterator[str]:
-        yield from field_problems(self)
-        if self.kernel_size % 2 == 0:
+        if sound(self, "kernel_size") and self.kernel_size % 2 == 0:
             yield (
                 f"kernel_size = {self.kernel_size}, but it must be odd to have a middle; "
                 f"{self.kernel_size + 1} would do"
@@ -149,11 +147,10 @@ class TransformerConfig:
     """Share of activations dropped in training: sublayers, feed-forward and attention weights."""
 
     def __post_init__(self) -> None:
-        refuse("model", self._problems())
+        refuse("model", self, self._problems())
 
     def _problems(self) -> Iterator[str]:
-        yield from field_problems(self)
-        if self.num_heads < 1 or self.model_size < 1:
+        if not sound(self, "num_heads", "model_size"):
             return
         if self.model_size % self.num_heads:
             yield (
@@ -199,10 +196,9 @@ class AttentionConfig:
     """Share of weights dropped in training."""
 
     def __post_init__(self) -> None:
-        refuse("model.decoder.attention", self._problems())
+        refuse("model.decoder.attention", self, self._problems())
 
     def _problems(self) -> Iterator[str]:
-        yield from field_problems(self)
         if self.coverage and self.score != "additive":
             yield (
                 f"coverage = true is a term of the additive score, but score = {self.score}; "
@@ -236,7 +232,7 @@ class RecurrentDecoderConfig:
     """Share of activations dropped between layers in training."""
 
     def __post_init__(self) -> None:
-        refuse("model.decoder", field_problems(self))
+        refuse("model.decoder", self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -261,7 +257,7 @@ class ChoDecoderConfig:
     """One bias per gate and candidate."""
 
     def __post_init__(self) -> None:
-        refuse("model.decoder", field_problems(self))
+        refuse("model.decoder", self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -286,10 +282,9 @@ class LuongDecoderConfig(RecurrentDecoderConfig):
     """Give h̃ to the next step with its word."""
 
     def __post_init__(self) -> None:
-        refuse("model.decoder", self._problems())
+        refuse("model.decoder", self, self._problems())
 
     def _problems(self) -> Iterator[str]:
-        yield from field_problems(self)
         if self.input_feeding and not self.attentional:
             yield (
                 "input_feeding = true feeds h̃, but attentional = false makes none; "
@@ -314,7 +309,7 @@ class ConvolutionalDecoderConfig:
     """Share of a block's inputs dropped in training."""
 
     def __post_init__(self) -> None:
-        refuse("model.decoder", field_problems(self))
+        refuse("model.decoder", self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -342,11 +337,12 @@ class ReadoutConfig:
     """Share of activations dropped before the vocabulary's matrix in training."""
 
     def __post_init__(self) -> None:
-        refuse("model.readout", self._problems())
+        if isinstance(self.inputs, list):
+            object.__setattr__(self, "inputs", tuple(self.inputs))
+        refuse("model.readout", self, self._problems())
 
     def _problems(self) -> Iterator[str]:
-        yield from field_problems(self)
-        if not self.inputs or len(set(self.inputs)) < len(self.inputs):
+        if sound(self, "inputs") and len(set(self.inputs)) != max(1, len(self.inputs)):
             yield f"inputs = {list(self.inputs)}, but it must name at least one thing, each once"
 
 
@@ -387,4 +383,4 @@ class ModelConfig:
     """Share the target embedding's matrix with the readout, or all three matrices."""
 
     def __post_init__(self) -> None:
-        refuse("model", field_problems(self))
+        refuse("model", self)

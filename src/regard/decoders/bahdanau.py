@@ -39,6 +39,7 @@ class BahdanauDecoder(Decoder[RecurrentState, Memory]):
         self.first = first
         self.state_size = stack.hidden_size
         self.context_size = context_size
+        self.looks = 1, 1
 
     @override
     def start(self, encoded: Encoded) -> tuple[Memory, RecurrentState]:

@@ -20,7 +20,10 @@ from regard.nn.rows import Rows, each_part
 
 @dataclass(frozen=True)
 class State(Rows):
-    """What a decoder carries from step to step; `position` is how many words it has been fed."""
+    """What a decoder carries from step to step; `position` is how many words it has been fed.
+
+    Only states that have been fed equally many words can be joined.
+    """
 
     position: Int[Tensor, "B"]
 
@@ -49,6 +52,8 @@ class Decoder(nn.Module, ABC, Generic[StateT, MemoryT]):
 
     state_size: int
     context_size: int | None
+    # how many layers attend, and with how many heads; None without attention
+    looks: tuple[int, int] | None
 
     @abstractmethod
     def start(self, encoded: Encoded) -> tuple[MemoryT, StateT]:

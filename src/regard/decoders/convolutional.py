@@ -46,6 +46,7 @@ class ConvolutionalDecoder(Decoder[ConvolutionalState, Memory]):
         key_size, value_size = memory_sizes
         self.state_size = embedding_size
         self.context_size = None
+        self.looks = num_layers, 1
         self.hidden_size = hidden_size
         self.attention = Attention(DotScore())
         self.enter = fit(embedding_size, hidden_size)

@@ -41,6 +41,7 @@ class LuongDecoder(Decoder[RecurrentState, Memory]):
         self.first = first
         self.state_size = stack.hidden_size
         self.context_size = context_size
+        self.looks = 1, 1
         self.W_c = W_c
         self.input_feeding = input_feeding
 

@@ -1,6 +1,6 @@
 """Decoders without attention: the whole source is one vector (Cho, Sutskever)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import torch
@@ -21,9 +21,13 @@ from regard.nn.stack import Stack
 
 @dataclass(frozen=True)
 class FixedContext(Rows):
-    """All that is left of a source besides the first state; None where that state is all."""
+    """All that is left of a source besides the first state; None where that state is all.
+
+    `gates` is what Cho's decoder makes of the context, once a source.
+    """
 
     context: Float[Tensor, "B C"] | None
+    gates: Float[Tensor, "B G"] | None = None
 
 
 @final
@@ -38,6 +42,7 @@ class PlainDecoder(Decoder[RecurrentState, FixedContext]):
         self.first = first
         self.state_size = stack.hidden_size
         self.context_size = context_size
+        self.looks = None
         self.context_every_step = context_every_step
 
     @override
@@ -102,11 +107,13 @@ class ChoDecoder(Decoder[RecurrentState, FixedContext]):
         self.first = first
         self.state_size = cell.hidden_size
         self.context_size = context_size
+        self.looks = None
         self.C = nn.Linear(context_size, 3 * cell.hidden_size, bias=False)
 
     @override
     def start(self, encoded: Encoded) -> tuple[FixedContext, RecurrentState]:
-        return _start(self.first([self.cell], encoded), encoded)
+        memory, state = _start(self.first([self.cell], encoded), encoded)
+        return replace(memory, gates=self.C(memory.context)), state
 
     @override
     def step(
@@ -119,8 +126,8 @@ class ChoDecoder(Decoder[RecurrentState, FixedContext]):
         need_weights: bool = True,
     ) -> tuple[RecurrentState, Step]:
         _refuse(imposed)
-        x, extra = self.cell.W(previous), self.C(memory.context)
-        h = kernels.gru_after_step(x, state.shown, self.cell.U.weight, extra)
+        x, U = self.cell.W(previous), self.cell.U.weight
+        h = kernels.gru_after_step(x, state.shown, U, memory.gates)
         moved = RecurrentState(state.position + 1, (Hidden(h),), h)
         return moved, Step(state.shown, h, memory.context, None)
 

@@ -19,9 +19,9 @@ from regard.nn.rows import Rows
 
 @dataclass(frozen=True)
 class TransformerState(State):
-    """The keys and values of every word so far, layer by layer: None before the first."""
+    """The keys and values of every word so far, layer by layer."""
 
-    words: tuple[Memory | None, ...]
+    words: tuple[Memory, ...]
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class TransformerDecoderBlock(nn.Module):
     def forward(
         self,
         x: Float[Tensor, "B T D"],
-        words: Memory | None,
+        words: Memory,
         memory: Memory,
         *,
         imposed: Float[Tensor, "B H T S"] | None,
@@ -75,13 +75,10 @@ class TransformerDecoderBlock(nn.Module):
 
         x = self.around_words(x, look_back)
         x = self.around_source(x, look_across)
-        assert words is not None  # noqa: S101
         return self.around_feed_forward(x, self.feed_forward), words, weights
 
-    def _extend(self, words: Memory | None, x: Float[Tensor, "B T D"]) -> Memory:
+    def _extend(self, words: Memory, x: Float[Tensor, "B T D"]) -> Memory:
         everywhere = torch.ones(x.shape[:2], dtype=torch.bool, device=x.device)
-        if words is None:
-            return self.words.remember(x, x, everywhere)
         new = self.words.remember(x, x, everywhere, offset=words.keys.shape[-2])
         return Memory(
             torch.cat([words.keys, new.keys], dim=-2),
@@ -98,6 +95,7 @@ class TransformerDecoder(Decoder[TransformerState, TransformerMemory]):
         self,
         model_size: int,
         num_layers: int,
+        num_heads: int,
         make_block: Callable[[], TransformerDecoderBlock],
         *,
         pre_norm: bool = False,
@@ -105,15 +103,18 @@ class TransformerDecoder(Decoder[TransformerState, TransformerMemory]):
         super().__init__()
         self.state_size = model_size
         self.context_size = None
+        self.looks = num_layers, num_heads
         self.blocks = nn.ModuleList(make_block() for _ in range(num_layers))
         self.norm = nn.LayerNorm(model_size) if pre_norm else nn.Identity()
 
     @override
     def start(self, encoded: Encoded) -> tuple[TransformerMemory, TransformerState]:
-        sources = [cast(TransformerDecoderBlock, block).source for block in self.blocks]
+        blocks = [cast(TransformerDecoderBlock, block) for block in self.blocks]
         keys, values, mask = encoded.keys, encoded.values, encoded.mask
-        memory = TransformerMemory(tuple(s.remember(keys, values, mask) for s in sources))
-        return memory, TransformerState(zero_position(encoded), (None,) * len(self.blocks))
+        memory = TransformerMemory(tuple(b.source.remember(keys, values, mask) for b in blocks))
+        nothing = keys.new_zeros(keys.shape[0], 0, self.state_size)
+        words = tuple(block.words.remember(nothing, nothing, mask[:, :0]) for block in blocks)
+        return memory, TransformerState(zero_position(encoded), words)
 
     @override
     def step(

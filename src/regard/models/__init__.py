@@ -1,7 +1,7 @@
 """Whole models: the parts joined, built from a config, and wired as the papers wire them."""
 
 from regard.models.build import build
-from regard.models.presets import PRESETS, paper_sizes
+from regard.models.presets import PRESETS, paper_sizes, preset
 from regard.models.seq2seq import Seq2Seq
 
-__all__ = ["PRESETS", "Seq2Seq", "build", "paper_sizes"]
+__all__ = ["PRESETS", "Seq2Seq", "build", "paper_sizes", "preset"]

@@ -274,7 +274,8 @@ def _transformer(
 ) -> TransformerDecoder:
     sizes = (encoder.key_size, encoder.value_size)
     block = partial(_transformer_decoder_block, config, sizes)
-    return TransformerDecoder(config.model_size, config.num_layers, block, pre_norm=config.pre_norm)
+    counts = config.num_layers, config.num_heads
+    return TransformerDecoder(config.model_size, *counts, block, pre_norm=config.pre_norm)
 
 
 _DECODERS: dict[type, Any] = {

@@ -93,38 +93,41 @@ def _summary_problems(config: ModelConfig) -> Iterator[str]:
         )
 
 
+def _mapped(config: ModelConfig) -> str:
+    """Advise a first state that is mapped from the summary."""
+    summary = " and summary = last" if config.summary == "none" else ""
+    return f"decoder.first = tanh{summary} would do"
+
+
 def _first_problems(config: ModelConfig) -> Iterator[str]:
     encoder, decoder = config.encoder, config.decoder
     plain = isinstance(decoder, PlainDecoderConfig)
     if plain and not _every_step(decoder) and getattr(decoder, "first", None) == "zero":
-        yield (
-            "decoder.first = zero tells the decoder nothing of the source; "
-            "first = tanh or context_every_step = true would do"
-        )
+        yield (f"decoder.first = zero tells the decoder nothing of the source; {_mapped(config)}")
     if not isinstance(decoder, RecurrentDecoderConfig | ChoDecoderConfig):
         return
     if decoder.first != "copy":
         return
     if not isinstance(encoder, RecurrentEncoderConfig):
-        yield "decoder.first = copy, but the encoder has no states to copy; first = tanh would do"
+        yield f"decoder.first = copy, but the encoder has no states to copy; {_mapped(config)}"
         return
     if encoder.bidirectional:
         yield (
             "decoder.first = copy takes one state a layer, but encoder.bidirectional = true "
-            "makes two; first = tanh would do"
+            f"makes two; {_mapped(config)}"
         )
     cell = getattr(decoder, "cell", "gru_before")
     if (encoder.cell == "lstm") != (cell == "lstm"):
         yield (
             f"decoder.first = copy, but encoder.cell = {encoder.cell} and decoder.cell = {cell} "
-            "do not carry the same things; first = tanh would do"
+            f"do not carry the same things; {_mapped(config)}"
         )
     for name in ("hidden_size", "num_layers"):
         theirs, ours = getattr(encoder, name), getattr(decoder, name, 1)
         if theirs != ours:
             yield (
                 f"decoder.first = copy, but encoder.{name} = {theirs} and decoder.{name} = {ours}; "
-                "first = tanh would do"
+                f"{_mapped(config)}"
             )
 
 
@@ -138,7 +141,7 @@ def _score_problems(config: ModelConfig) -> Iterator[str]:
         yield (
             f"decoder.attention.score = {score} needs queries and keys of one width, but "
             f"decoder.hidden_size = {decoder.hidden_size} and the encoder shows "
-            f"{key_size(config)}; score = bilinear would do"
+            f"{key_size(config)}; decoder.attention.score = bilinear would do"
         )
 
 
@@ -149,7 +152,7 @@ def _readout_problems(config: ModelConfig) -> Iterator[str]:
             if name in readout.inputs:
                 yield (
                     f"readout.inputs = {name}, but this decoder has none to show; "
-                    "new_state would do"
+                    "readout.inputs = new_state would do"
                 )
     if config.tied == "none":
         return
@@ -157,7 +160,8 @@ def _readout_problems(config: ModelConfig) -> Iterator[str]:
     if readout.kind == "linear" and readout.inputs != ("new_state",):
         yield (
             f"tied = {config.tied} makes the readout an embedding's matrix, but it has "
-            f"inputs = {list(readout.inputs)}; readout.kind = tanh would do"
+            f"inputs = {list(readout.inputs)}; readout.kind = tanh and readout.size = "
+            f"{config.target.size} would do"
         )
     elif width != config.target.size:
         yield (

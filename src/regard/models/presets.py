@@ -4,6 +4,7 @@ Equations and their sources stand with the parts; what is written here is which 
 """
 
 from collections.abc import Callable
+from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from regard.config.model import (
@@ -106,6 +107,7 @@ def bahdanau2015(
     num_layers: int = 1,
     bidirectional: bool = True,
     score: ScoreName = "additive",
+    max_length: int = 128,
     dropout: float = 0.0,
 ) -> ModelConfig:
     """RNNsearch: the old state asks, the context enters the recurrence, the readout sees the old.
@@ -119,7 +121,7 @@ def bahdanau2015(
         encoder=RecurrentEncoderConfig(bidirectional=bidirectional, num_layers=num_layers, **part),
         summary="backward" if bidirectional else "last",
         decoder=BahdanauDecoderConfig(
-            attention=AttentionConfig(score=score, align_size=align_size),
+            attention=AttentionConfig(score=score, align_size=align_size, max_length=max_length),
             num_layers=num_layers,
             **part,
         ),
@@ -142,6 +144,7 @@ def luong2015(
     score: ScoreName = "bilinear",
     window: WindowName = "global",
     half_width: int = 10,
+    max_length: int = 128,
     input_feeding: bool = True,
     dropout: float = 0.0,
 ) -> ModelConfig:
@@ -157,7 +160,11 @@ def luong2015(
         "dropout": dropout,
     }
     attention = AttentionConfig(
-        score=score, align_size=hidden_size, window=window, half_width=half_width
+        score=score,
+        align_size=hidden_size,
+        max_length=max_length,
+        window=window,
+        half_width=half_width,
     )
     return ModelConfig(
         source=EmbeddingConfig(size=embedding_size, dropout=dropout),
@@ -288,9 +295,17 @@ _PAPER_SIZES = {
 }
 
 
-def paper_sizes(preset: str) -> PaperSizes:
+def preset(name: str) -> Callable[..., ModelConfig]:
+    """Return a preset by its name, or say which there are."""
+    if name not in PRESETS:
+        would = get_close_matches(name, PRESETS, n=1, cutoff=0)[0]
+        known = ", ".join(PRESETS)
+        raise ConfigError(
+            "model", [f"preset = {name}, but it must be one of {known}; {would} would do"]
+        )
+    return PRESETS[name]
+
+
+def paper_sizes(name: str) -> PaperSizes:
     """Return the sizes of a preset's paper."""
-    if preset not in _PAPER_SIZES:
-        known = ", ".join(_PAPER_SIZES)
-        raise ConfigError("model", [f"preset = {preset}, but it must be one of {known}"])
-    return _PAPER_SIZES[preset]
+    return _PAPER_SIZES[preset(name).__name__]

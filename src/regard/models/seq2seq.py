@@ -13,10 +13,13 @@ from torch import Tensor, nn
 from regard.decoders.contract import Decoder, State, Step
 from regard.encoders.contract import Encoder
 from regard.encoders.summary import Summary
+from regard.errors import InputError
 from regard.nn.embedding import Embedding
 from regard.nn.encoded import Encoded
 from regard.nn.readouts import Readout
 from regard.nn.rows import Rows
+from regard.nn.scores import LocationScore
+from regard.symbols import PAD
 
 
 @dataclass(frozen=True)
@@ -48,8 +51,24 @@ class Seq2Seq(nn.Module):
         self.readout = readout
         self.readout_inputs = readout_inputs
 
+    @property
+    def max_source_length(self) -> int | None:
+        """The longest source that has positions everywhere; None if any length will do."""
+        score = getattr(getattr(self.decoder, "attention", None), "score", None)
+        rows = score.W.out_features if isinstance(score, LocationScore) else None
+        limits = [rows, _places(self.source_embedding)]
+        return min((limit for limit in limits if limit is not None), default=None)
+
+    @property
+    def max_target_length(self) -> int | None:
+        """The most words that can be fed, BOS among them; None if there is no limit."""
+        return _places(self.target_embedding)
+
     def encode(self, source: Int[Tensor, "B S"], source_mask: Bool[Tensor, "B S"]) -> Encoded:
-        """Read a batch of sources."""
+        """Read a batch of sources; one hidden position stands for a batch with none at all."""
+        if source.shape[1] == 0:
+            source = source.new_full((source.shape[0], 1), PAD)
+            source_mask = torch.zeros_like(source, dtype=torch.bool)
         encoded = self.encoder(self.source_embedding(source), source_mask)
         if self.summary is None:
             return encoded
@@ -87,6 +106,8 @@ class Seq2Seq(nn.Module):
         need_weights: bool = True,
     ) -> tuple[State, Scored]:
         """Feed given words and score what follows each of them."""
+        if words.shape[1] == 0:
+            raise InputError("no words were fed, but a decoder needs one; BOS would do")
         previous = self.target_embedding(words, state.position)
         state, steps = self.decoder.unroll(
             state, previous, memory, imposed=imposed, need_weights=need_weights
@@ -110,3 +131,7 @@ class Seq2Seq(nn.Module):
             previous if name == "previous" else getattr(step, name) for name in self.readout_inputs
         ]
         return self.readout(torch.cat(parts, dim=-1))
+
+
+def _places(embedding: Embedding) -> int | None:
+    return None if embedding.positions is None else embedding.positions.max_length

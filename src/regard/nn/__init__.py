@@ -7,4 +7,5 @@ E embedding width             D decoder or model width        M memory width (en
 A alignment width             N value width                   V vocabulary
 H heads                       K width of a head               F feed-forward width
 L layers                      G gates' width                  R rows
+C width of a summary          I, X a layer's input width      O, P its output width, a padded length
 """

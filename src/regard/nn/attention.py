@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from regard import kernels
-from regard.errors import ConfigError
+from regard.errors import ConfigError, InputError
 from regard.nn.masks import masked_softmax
 from regard.nn.positions import RelativePositions, RotaryPositions
 from regard.nn.rows import Rows
@@ -38,7 +38,11 @@ def impose(
     weights: Float[Tensor, "*B T S"], imposed: Float[Tensor, "*B T S"] | None
 ) -> Float[Tensor, "*B T S"]:
     """Put weights given from outside in the place of the model's; NaN leaves the model's own."""
-    return weights if imposed is None else torch.where(imposed.isnan(), weights, imposed)
+    return (
+        weights
+        if imposed is None
+        else torch.where(imposed.isnan(), weights, imposed.to(weights.dtype))
+    )
 
 
 @final
@@ -65,15 +69,17 @@ class LocalWindow(nn.Module):
         position: Int[Tensor, "*B T"],
     ) -> tuple[Bool[Tensor, "*B T S"], Float[Tensor, "*B T S"]]:
         """Return what is inside each query's window, and the factor on its weights."""
+        # half precision cannot count beyond 256
+        wide = torch.promote_types(query.dtype, torch.float32)
         if self.W_p is None or self.v_p is None:
-            center = position.to(query.dtype) + 1
+            center = position.to(wide) + 1
         else:
-            center = torch.sigmoid(torch.tanh(self.W_p(query)) @ self.v_p)
+            center = torch.sigmoid(torch.tanh(self.W_p(query)) @ self.v_p).to(wide)
             center = center * mask.sum(dim=-1, keepdim=True)
         j = torch.arange(1, mask.shape[-1] + 1, device=query.device)
         distance = j - center[..., None]
         factor = torch.exp(-distance.square() / (2 * (self.half_width / 2) ** 2))
-        return distance.abs() <= self.half_width, factor
+        return distance.abs() <= self.half_width, factor.to(query.dtype)
 
 
 @final
@@ -133,10 +139,10 @@ class Attention(nn.Module):
             return kernels.scaled_dot_attention(query, keys, values, mask, dropout), None
 
         weights = impose(self._weigh(query, memory, mask, past), imposed)
-        shown = self.dropout(weights)
-        context = shown @ memory.values
+        used = self.dropout(weights)
+        context = used @ memory.values
         if self.relative is not None:
-            context = context + self.relative.values(shown)
+            context = context + self.relative.values(used)
         return context, weights if need_weights else None
 
     @property
@@ -157,10 +163,13 @@ class Attention(nn.Module):
         past: Past | None,
     ) -> Float[Tensor, "*B T S"]:
         """Score, mask and normalize."""
-        if past is None or past.coverage is None:
-            scores = self.score(query, memory.keys)
-        else:
-            scores = self.score(query, memory.keys, past.coverage)
+        coverage = None if past is None else past.coverage
+        if self.covers and coverage is None:
+            raise InputError(
+                "the score sees coverage, but no weights so far were given; "
+                "past = Past(position, coverage) would do, zeros at the first step"
+            )
+        scores = self.score(query, memory.keys, *([coverage] if self.covers else []))
         if self.relative is not None:
             scores = scores + self.relative.scores(query, memory.keys.shape[-2])
         if self.window is None:
@@ -228,6 +237,12 @@ class MultiHeadAttention(nn.Module):
                     f"{num_heads * max(1, model_size // num_heads)} would do"
                 ],
             )
+        relative = positions if isinstance(positions, RelativePositions) else None
+        if relative is not None and not isinstance(score, ScaledDotScore | None):
+            raise ConfigError(
+                "model",
+                ["relative positions add to scaled dot scores alone; ScaledDotScore would do"],
+            )
         query_size, key_size, value_size = sizes
         self.num_heads = num_heads
         self.W_q = nn.Linear(query_size, model_size, bias=False)
@@ -235,7 +250,6 @@ class MultiHeadAttention(nn.Module):
         self.W_v = nn.Linear(value_size, model_size, bias=False)
         self.W_o = nn.Linear(model_size, model_size, bias=False)
         self.rotary = positions if isinstance(positions, RotaryPositions) else None
-        relative = positions if isinstance(positions, RelativePositions) else None
         self.attention = Attention(score or ScaledDotScore(), relative=relative, dropout=dropout)
 
     def remember(
@@ -262,15 +276,24 @@ class MultiHeadAttention(nn.Module):
     ) -> tuple[Float[Tensor, "B T O"], Float[Tensor, "B H T S"] | None]:
         """Return each query's output, and the weights of every head."""
         heads = self._split(self.W_q(query))
+        earlier = memory.keys.shape[-2] - query.shape[-2]
+        if earlier < 0 and (self.rotary is not None or self.attention.relative is not None):
+            raise InputError(
+                f"{query.shape[-2]} queries ask {memory.keys.shape[-2]} keys, but positions inside "
+                "attention take the queries for the last of the keys; positions added to the "
+                "words would do"
+            )
         if self.rotary is not None:
-            heads = self.rotary(heads, memory.keys.shape[-2] - query.shape[-2])
+            heads = self.rotary(heads, earlier)
         contexts, weights = self.attention(
             heads, memory, visible=visible, imposed=imposed, need_weights=need_weights
         )
         return self.W_o(contexts.transpose(1, 2).flatten(2)), weights
 
     def _split(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B H T K"]:
-        return x.reshape(*x.shape[:2], self.num_heads, -1).transpose(1, 2)
+        return x.reshape(*x.shape[:2], self.num_heads, x.shape[-1] // self.num_heads).transpose(
+            1, 2
+        )
 
 
 @final

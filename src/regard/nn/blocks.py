@@ -64,5 +64,7 @@ class GatedConvolution(nn.Module):
 
 
 def fit(input_size: int, output_size: int) -> nn.Module:
-    """A linear map where two widths differ, and nothing where they agree."""
-    return nn.Identity() if input_size == output_size else nn.Linear(input_size, output_size)
+    """Return a linear map where two widths differ, and nothing where they agree."""
+    if input_size == output_size:
+        return nn.Identity()
+    return nn.Linear(input_size, output_size, bias=False)

@@ -53,10 +53,13 @@ def _places(
     words: Int[Tensor, "B T"], position: Int[Tensor, "B"] | None, max_length: int
 ) -> Int[Tensor, "#B T"]:
     length = words.shape[1]
+    if position is not None and position.device.type == "cpu":
+        # elsewhere this would wait for the device; there the caller stops at max_length
+        length += int(position.max())
     if length > max_length:
         raise InputError(
             f"the line has {length} symbols, but the model has positions for {max_length}; "
             f"max_length = {length} would do"
         )
-    steps = torch.arange(length, device=words.device)[None]
+    steps = torch.arange(words.shape[1], device=words.device)[None]
     return steps if position is None else position[:, None] + steps

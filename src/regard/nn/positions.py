@@ -9,6 +9,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from regard.errors import ConfigError
+
 
 @final
 class SinusoidalPositions(nn.Module):
@@ -57,6 +59,10 @@ class RotaryPositions(nn.Module):
 
     def __init__(self, size: int) -> None:
         super().__init__()
+        if size % 2:
+            raise ConfigError(
+                "model", [f"rotary positions turn pairs, but size = {size}; {size + 1} would do"]
+            )
         self.size = size
 
     def forward(self, x: Float[Tensor, "*B T K"], offset: int = 0) -> Float[Tensor, "*B T K"]:
@@ -95,7 +101,8 @@ class RelativePositions(nn.Module):
 
     def _distances(self, num_queries: int, num_keys: int) -> Int[Tensor, "T S"]:
         keys = torch.arange(num_keys, device=self.a_K.device)
-        distance = keys - keys[num_keys - num_queries :, None]
+        queries = torch.arange(num_keys - num_queries, num_keys, device=keys.device)
+        distance = keys - queries[:, None]
         return distance.clamp(-self.max_distance, self.max_distance) + self.max_distance
 
 

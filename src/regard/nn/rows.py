@@ -38,6 +38,8 @@ def each_part(function: Callable[..., Tensor], *values: Any) -> Any:
     """Apply a function to the tensors that stand at the same place in each record."""
     first = values[0]
     if first is None:
+        if any(value is not None for value in values):
+            raise ValueError("records cannot be joined where only some hold a part")
         return None
     if isinstance(first, Tensor):
         return function(*values)

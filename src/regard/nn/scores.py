@@ -191,4 +191,4 @@ class LocationScore(Score):
     def forward(
         self, query: Float[Tensor, "*B T D"], keys: Float[Tensor, "*B S A"]
     ) -> Float[Tensor, "*B T S"]:
-        return self.W(query)[..., : keys.shape[-2]]
+        return nn.functional.linear(query, self.W.weight[: keys.shape[-2]])

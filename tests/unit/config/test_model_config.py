@@ -13,8 +13,8 @@ REFUSALS = [
         lambda: settings.TransformerEncoderConfig(
             model_size=250, num_heads=4, feed_forward_size=7, dropout=1.5
         ),
-        "model: dropout = 1.5, but it must be at least 0 and below 1\n"
-        "model: num_heads = 4 does not divide model_size = 250; 248 would do",
+        "model: num_heads = 4 does not divide model_size = 250; 248 would do\n"
+        "model: dropout = 1.5, but it must be at least 0 and below 1",
     ),
     (
         lambda: settings.TransformerDecoderConfig(
@@ -59,6 +59,26 @@ REFUSALS = [
         lambda: settings.ReadoutConfig(inputs=("states",)),
         "model.readout: inputs = states, but it must be old_state, new_state, context or "
         "previous; old_state would do",
+    ),
+    (
+        lambda: settings.TransformerEncoderConfig(
+            model_size="256", num_heads=None, feed_forward_size=7
+        ),
+        "model: model_size = 256, but it must be a whole number, at least 1\n"
+        "model: num_heads = None, but it must be a whole number, at least 1",
+    ),
+    (
+        lambda: settings.ConvolutionalEncoderConfig(hidden_size=7, num_layers=1, kernel_size="3"),
+        "model.encoder: kernel_size = 3, but it must be a whole number, at least 1",
+    ),
+    (
+        lambda: settings.ReadoutConfig(inputs="new_state"),
+        "model.readout: inputs = new_state, but it must be a list of names",
+    ),
+    (
+        lambda: settings.ReadoutConfig(inputs=["new_state", "new_state"]),
+        "model.readout: inputs = ['new_state', 'new_state'], but it must name at least one thing, "
+        "each once",
     ),
     (
         lambda: settings.ReadoutConfig(inputs=()),

@@ -1,6 +1,8 @@
 """Every combination of parts builds and runs, or is refused with its sentence."""
 
+import os
 import random
+import re
 from dataclasses import replace
 
 import pytest
@@ -18,7 +20,6 @@ from regard.config.model import (
     PlainDecoderConfig,
     ReadoutConfig,
     RecurrentEncoderConfig,
-    TransformerConfig,
     TransformerDecoderConfig,
     TransformerEncoderConfig,
 )
@@ -26,7 +27,8 @@ from regard.errors import ConfigError
 from regard.models import PRESETS, build
 from regard.models.table import combinations
 
-SIZES = {"hidden_size": 5, "embedding_size": 7, "head_size": 3, "num_heads": 2}
+# a convolutional encoder shows its words' width, here the decoder's own: dot builds there
+SIZES = {"hidden_size": 5, "embedding_size": 5, "head_size": 3, "num_heads": 2}
 TABLE = list(combinations())
 
 
@@ -36,7 +38,7 @@ def why_not(entry):
     if looped and entry.first == "copy":
         copied = {
             "has no states to copy": entry.encoder != "recurrent",
-            "makes two; first = tanh": entry.directions == "two",
+            "makes two; decoder.first = tanh": entry.directions == "two",
             "num_layers = 2 and decoder.num_layers = 1": (entry.decoder, entry.num_layers)
             == ("cho", 2),
             "do not carry the same things": (entry.decoder, entry.cell) == ("cho", "lstm"),
@@ -46,7 +48,7 @@ def why_not(entry):
     if entry.decoder == "plain" and entry.first == "zero":
         return "tells the decoder nothing of the source"
     if entry.decoder in ("bahdanau", "luong", "luong_fed"):
-        width = {"convolutional": 7, "transformer": 6}.get(entry.encoder, 5)
+        width = {"convolutional": 5, "transformer": 6}.get(entry.encoder, 5)
         width *= 2 if entry.directions == "two" else 1
         if entry.score in ("dot", "scaled_dot", "gaussian", "gaussian_learned") and width != 5:
             return "needs queries and keys of one width"
@@ -90,9 +92,7 @@ def run(entries):
 
 
 def test_a_sample_of_the_table_builds_or_is_refused():
-    seed = random.SystemRandom().randrange(2**32)
-    print(f"seed {seed}")  # shown when the test fails
-    entries = random.Random(seed).sample(TABLE, 200)
+    entries = random.Random(int(os.environ["REGARD_SEED"])).sample(TABLE, 200)
     built = run(entries)
     assert 20 < built < 180
 
@@ -137,34 +137,35 @@ REFUSALS = {
     "summary = backward is the backward direction's state, but the encoder has none; "
     "summary = last would do": base(encoder=RecurrentEncoderConfig(hidden_size=7)),
     "decoder.first = zero tells the decoder nothing of the source; "
-    "first = tanh or context_every_step = true would do": base(
+    "decoder.first = tanh and summary = last would do": base(
         decoder=PlainDecoderConfig(hidden_size=7, first="zero"),
         summary="none",
         readout=ReadoutConfig(),
     ),
-    "decoder.first = copy, but the encoder has no states to copy; first = tanh would do": base(
+    "decoder.first = copy, but the encoder has no states to copy; "
+    "decoder.first = tanh and summary = last would do": base(
         encoder=ConvolutionalEncoderConfig(hidden_size=7, num_layers=1),
         decoder=LuongDecoderConfig(hidden_size=7, first="copy"),
         summary="none",
     ),
     "decoder.first = copy takes one state a layer, but encoder.bidirectional = true makes two; "
-    "first = tanh would do": base(
+    "decoder.first = tanh and summary = last would do": base(
         decoder=LuongDecoderConfig(hidden_size=7, first="copy"), summary="none"
     ),
     "decoder.first = copy, but encoder.cell = gru_before and decoder.cell = lstm do not carry the "
-    "same things; first = tanh would do": base(
+    "same things; decoder.first = tanh and summary = last would do": base(
         encoder=RecurrentEncoderConfig(hidden_size=7),
         decoder=LuongDecoderConfig(hidden_size=7, first="copy", cell="lstm"),
         summary="none",
     ),
     "decoder.first = copy, but encoder.hidden_size = 7 and decoder.hidden_size = 11; "
-    "first = tanh would do": base(
+    "decoder.first = tanh and summary = last would do": base(
         encoder=RecurrentEncoderConfig(hidden_size=7),
         decoder=LuongDecoderConfig(hidden_size=11, first="copy"),
         summary="none",
     ),
     "decoder.attention.score = dot needs queries and keys of one width, but decoder.hidden_size = "
-    "7 and the encoder shows 14; score = bilinear would do": base(
+    "7 and the encoder shows 14; decoder.attention.score = bilinear would do": base(
         decoder=BahdanauDecoderConfig(hidden_size=7, attention=AttentionConfig(score="dot"))
     ),
     "encoder.model_size = 6 is not source.size = 5, but a Transformer adds to its input; "
@@ -173,13 +174,14 @@ REFUSALS = {
     "target.size = 6 would do": base(
         decoder=TransformerDecoderConfig(**HEADS), summary="none", readout=ReadoutConfig()
     ),
-    "readout.inputs = old_state, but this decoder has none to show; new_state would do": base(
+    "readout.inputs = old_state, but this decoder has none to show; "
+    "readout.inputs = new_state would do": base(
         decoder=ConvolutionalDecoderConfig(hidden_size=5, num_layers=1),
         summary="none",
         readout=ReadoutConfig(inputs=("old_state",)),
     ),
     "tied = output makes the readout an embedding's matrix, but it has inputs = ['new_state', "
-    "'context']; readout.kind = tanh would do": base(
+    "'context']; readout.kind = tanh and readout.size = 5 would do": base(
         tied="output", readout=ReadoutConfig(inputs=("new_state", "context"))
     ),
     "tied = output needs a readout as wide as target.size = 5, but it is 3 wide; "
@@ -205,27 +207,27 @@ def test_what_does_not_fit_is_refused_with_a_sentence_that_says_what_would(sente
     assert str(refusal.value) == f"model: {sentence}"
 
 
-def test_what_would_do_does():
-    """Follow the advice of each sentence that names one setting, and the model builds."""
-    for config in (
-        base(summary="last"),
-        base(decoder=BahdanauDecoderConfig(hidden_size=7, first="zero"), summary="none"),
-        base(encoder=RecurrentEncoderConfig(hidden_size=7), summary="last"),
-        base(decoder=PlainDecoderConfig(hidden_size=7)),
-        base(decoder=LuongDecoderConfig(hidden_size=7), readout=ReadoutConfig()),
-        base(
-            decoder=BahdanauDecoderConfig(
-                hidden_size=7, attention=AttentionConfig(score="bilinear")
-            )
-        ),
-        base(
-            encoder=TransformerEncoderConfig(**HEADS),
-            summary="last",
-            source=EmbeddingConfig(size=6),
-        ),
-        base(tied="output", readout=ReadoutConfig(kind="tanh", size=5)),
-    ):
-        build(config, small.V_X, small.V_Y)
+def follow(config, path, value):
+    """Set what an advice names."""
+    first, _, rest = path.partition(".")
+    if rest:
+        return replace(config, **{first: follow(getattr(config, first), rest, value)})
+    old = getattr(config, first)
+    if isinstance(old, tuple):
+        return replace(config, **{first: (value,)})
+    return replace(config, **{first: int(value) if isinstance(old, int) else value})
+
+
+@pytest.mark.parametrize("sentence", REFUSALS)
+def test_what_would_do_does(sentence):
+    config = REFUSALS[sentence]
+    if "Transformer adds" in sentence and "decoder" in sentence:
+        config = replace(config, source=WORDS)
+    advice = re.findall(r"([\w.]+) = (\w+)", sentence.rsplit("; ", 1)[1])
+    assert advice
+    for path, value in advice:
+        config = follow(config, path, value)
+    build(config, small.V_X, small.V_Y)
 
 
 def test_everything_that_is_wrong_is_said_at_once():
@@ -246,8 +248,3 @@ def test_tied_matrices_are_one_and_learn_together():
     model = build(config, small.V_X, small.V_Y)
     assert model.readout.weight is model.target_embedding.weight
     assert model.source_embedding.weight is not model.target_embedding.weight
-
-
-def test_a_transformer_part_is_a_transformer_config():
-    assert issubclass(TransformerEncoderConfig, TransformerConfig)
-    assert issubclass(TransformerDecoderConfig, TransformerConfig)

@@ -1,11 +1,10 @@
 """A paper's name means its equations: each preset, whole, against its oracle."""
 
-import numpy as np
 import pytest
 import torch
 
 import presets as small
-from letters import array, close
+from letters import array, within
 from oracle import luong2015 as luong_oracle
 from regard.config.model import (
     AttentionConfig,
@@ -16,7 +15,7 @@ from regard.config.model import (
     RecurrentEncoderConfig,
 )
 from regard.errors import ConfigError
-from regard.models import PRESETS, build, paper_sizes
+from regard.models import PRESETS, build, paper_sizes, preset
 from regard.symbols import BOS
 
 # what is built, and what its oracle must be told
@@ -28,6 +27,7 @@ VARIANTS = {
     "gehring2017": ("gehring2017", {}, {}),
     "gehring2017, wide kernels": ("gehring2017", {"kernel_size": 5}, {}),
     "gehring2017, kernels of one": ("gehring2017", {"kernel_size": 1}, {}),
+    "gehring2017, channels of another width": ("gehring2017", {"hidden_size": 11}, {}),
     "vaswani2017": ("vaswani2017", {}, {}),
     "vaswani2017, pre-norm": ("vaswani2017", {"pre_norm": True}, {"pre_norm": True}),
     **{
@@ -53,11 +53,11 @@ def check_against_the_oracle(variant, seed):
     for b, (source, target) in enumerate(zip(sources, targets, strict=True)):
         expected, weights = small.by_oracle(name, model, source, target, **told)
         T, S = len(target), len(source)
-        close(log_probs[b, :T], expected, 1e-9)
+        within(log_probs[b, :T], expected, 1e-9)
         if weights is None:
             assert scored.weights is None
         else:
-            close(scored.weights[b, :T, :, :, :S], weights, 1e-9)
+            within(scored.weights[b, :T, :, :, :S], weights, 1e-9)
             assert not scored.weights[b, :T, :, :, S:].any()
     return log_probs.numel()
 
@@ -109,8 +109,8 @@ def test_the_deep_form_of_bahdanau_asks_with_its_top_layer():
     for b, (source, target) in enumerate(zip(sources, targets, strict=True)):
         expected, weights = small.by_oracle("bahdanau2015", model, source, target, deep=True)
         T, S = len(target), len(source)
-        close(scored.logits[b, :T].log_softmax(dim=-1), expected, 1e-9)
-        close(scored.weights[b, :T, :, :, :S], weights, 1e-9)
+        within(scored.logits[b, :T].log_softmax(dim=-1), expected, 1e-9)
+        within(scored.weights[b, :T, :, :, :S], weights, 1e-9)
 
 
 def test_the_plain_tutorial_form_is_luongs_decoder_with_a_linear_readout():
@@ -149,8 +149,8 @@ def test_the_plain_tutorial_form_is_luongs_decoder_with_a_linear_readout():
     for b, (source, target) in enumerate(zip(sources, targets, strict=True)):
         expected, weights = luong_oracle.plain(source, target, p, bos=BOS, score="bilinear")
         T, S = len(target), len(source)
-        close(scored.logits[b, :T].log_softmax(dim=-1), expected, 1e-9)
-        close(scored.weights[b, :T, 0, 0, :S], weights, 1e-9)
+        within(scored.logits[b, :T].log_softmax(dim=-1), expected, 1e-9)
+        within(scored.weights[b, :T, 0, 0, :S], weights, 1e-9)
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -174,6 +174,10 @@ def test_a_line_does_not_depend_on_its_neighbours_or_on_padding(name):
     wide = torch.where(wide_mask, wide, 5)
     padded = model(wide, wide_mask, fed, need_weights=True)
     assert (padded.logits - together.logits).abs().max() <= 1e-12
+    if padded.weights is not None:
+        S = mask.shape[1]
+        assert (padded.weights[..., :S] - together.weights).abs().max() <= 1e-12
+        assert not padded.weights[..., S:].any()
     for b, target in enumerate(targets):
         S, T = int(mask[b].sum()), len(target)
         alone = model(
@@ -209,17 +213,14 @@ def test_an_empty_source_is_no_trouble(name):
         assert parameter.grad.isfinite().all()
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", ["cho2014", "sutskever2014", "bahdanau2015", "luong2015"])
 @pytest.mark.parametrize("cell", ["elman", "gru_before", "gru_after", "lstm"])
 @pytest.mark.parametrize("num_layers", [1, 2])
 @pytest.mark.parametrize("bidirectional", [False, True])
 def test_a_recurrent_preset_takes_any_cell_depth_and_direction(
     name, cell, num_layers, bidirectional
 ):
-    if name in ("gehring2017", "vaswani2017"):
-        options = {"num_layers": num_layers}
-    else:
-        options = {"cell": cell, "num_layers": num_layers, "bidirectional": bidirectional}
+    options = {"cell": cell, "num_layers": num_layers, "bidirectional": bidirectional}
     model = small.model(name, **options)
     _, _, given = small.batch(model)
     model(*given).logits.sum().backward()
@@ -227,8 +228,14 @@ def test_a_recurrent_preset_takes_any_cell_depth_and_direction(
 
 
 def test_an_unknown_preset_is_refused_by_name():
-    with pytest.raises(ConfigError, match="preset = rnnsearch, but it must be one of cho2014, "):
-        paper_sizes("rnnsearch")
+    sentence = (
+        "model: preset = bahdanau2014, but it must be one of cho2014, sutskever2014, bahdanau2015, "
+        "luong2015, gehring2017, vaswani2017; bahdanau2015 would do"
+    )
+    for function in (preset, paper_sizes):
+        with pytest.raises(ConfigError) as refusal:
+            function("bahdanau2014")
+        assert str(refusal.value) == sentence
 
 
 def test_vaswanis_three_matrices_are_one():
@@ -247,17 +254,59 @@ def test_chos_first_word_is_the_zero_vector_and_elsewhere_it_is_learned():
         assert start[0, 1].any()
 
 
-def test_dropout_changes_training_and_not_reading():
-    for name in PRESETS:
-        model = small.model(name, dropout=0.3)
-        _, _, given = small.batch(model)
-        assert torch.equal(model(*given).logits, model(*given).logits)
-        model.train()
-        assert not torch.equal(model(*given).logits, model(*given).logits)
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_dropout_that_was_asked_for_drops_in_training_alone(name):
+    model = small.model(name, dropout=0.5, **({"num_layers": 2} if "20" in name else {}))
+    _, _, given = small.batch(model)
+    sites = {n: m for n, m in model.named_modules() if isinstance(m, torch.nn.Dropout) and m.p}
+    assert sites.keys() >= {"source_embedding.dropout", "target_embedding.dropout"}
+    for silent in sites.values():
+        silent.p = 0.0
+    quiet = model.train()(*given).logits
+    assert torch.equal(quiet, model.eval()(*given).logits)
+    model.train()
+    for site, dropout in sites.items():
+        dropout.p = 0.5
+        torch.manual_seed(0)
+        assert not torch.equal(model(*given).logits, quiet), site
+        dropout.p = 0.0
+
+
+def test_dropouts_stand_where_they_should():
+    """By name, for each preset: what a dropout of 0.5 reaches."""
+    expected = {
+        "cho2014": {"readout"},
+        "sutskever2014": {"encoder.stack", "decoder.stack", "readout"},
+        "bahdanau2015": {"encoder.stack", "decoder.stack", "readout"},
+        "luong2015": {"encoder.stack", "decoder.stack", "readout"},
+        "gehring2017": {"encoder.blocks.0", "decoder.blocks.0", "readout"},
+        "vaswani2017": {
+            "encoder.blocks.0.attention.attention",
+            "encoder.blocks.0.around_attention",
+            "encoder.blocks.0.feed_forward",
+            "encoder.blocks.0.around_feed_forward",
+            "decoder.blocks.0.words.attention",
+            "decoder.blocks.0.around_words",
+            "decoder.blocks.0.source.attention",
+            "decoder.blocks.0.around_source",
+            "decoder.blocks.0.feed_forward",
+            "decoder.blocks.0.around_feed_forward",
+        },
+    }
+    for name, sites in expected.items():
+        options = {} if name in ("cho2014", "bahdanau2015") else {"num_layers": 1}
+        model = small.model(name, dropout=0.5, **options)
+        found = {
+            site.removesuffix(".dropout")
+            for site, module in model.named_modules()
+            if isinstance(module, torch.nn.Dropout) and module.p == 0.5
+        }
+        if name == "cho2014":
+            found -= {"encoder.stack"}
+        assert found - {"source_embedding", "target_embedding"} == sites, name
 
 
 def test_distinct_sizes():
     values = [small.V_X, small.V_Y, small.E, small.D, small.A, small.R]
     assert len(set(values)) == len(values)
     assert all(n > 1 and all(n % d for d in range(2, n)) for n in values)
-    assert np.prod(values) > 0

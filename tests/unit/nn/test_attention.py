@@ -1,6 +1,4 @@
-"""Attention against its oracles: soft, key–value, local, many reads, heads, self-attention."""
-
-from itertools import permutations
+"""Attention against its oracles: soft, key–value, local, many reads."""
 
 import numpy as np
 import pytest
@@ -9,22 +7,17 @@ from torch.nn import functional
 
 import letters
 from oracle import attention as oracle
-from oracle import positions as oracle_positions
 from oracle import scores as oracle_scores
-from regard.errors import ConfigError
+from regard.errors import InputError
 from regard.nn.attention import (
     Attention,
     LocalWindow,
     ManyReads,
-    MultiHeadAttention,
     Past,
-    SelfAttention,
     impose,
     weighted_values,
 )
-from regard.nn.masks import causal_mask
-from regard.nn.positions import RelativePositions, RotaryPositions, SinusoidalPositions
-from regard.nn.scores import AdditiveScore, BilinearScore, DotScore, GaussianScore, ScaledDotScore
+from regard.nn.scores import AdditiveScore, BilinearScore, DotScore, ScaledDotScore
 
 B, T, S, D, M, A, N = 2, 3, 5, 7, 11, 13, 17
 LENGTHS = (5, 2)
@@ -226,162 +219,26 @@ def test_many_reads_are_concatenated(given):
         letters.close(weights[b, :, :n], α)
 
 
-def heads(attention):
-    H = attention.num_heads
-    matrices = {
-        name: np.split(letters.array(getattr(attention, name).weight), H)
-        for name in ("W_q", "W_k", "W_v")
-    }
-    return {**matrices, "W_o": letters.array(attention.W_o.weight)}
+def test_a_covered_score_must_be_told_what_was_seen():
+    attention = Attention(AdditiveScore(D, D, A, coverage=True).double())
+    memory = attention.remember(randn(B, S, D), randn(B, S, D))
+    with pytest.raises(InputError, match="the score sees coverage, but no weights so far were giv"):
+        attention(randn(B, T, D), memory)
 
 
-SCORES = {
-    "scaled dot": (ScaledDotScore, lambda score: oracle_scores.scaled_dot),
-    "dot": (DotScore, lambda score: oracle_scores.dot),
-    "gaussian": (
-        GaussianScore,
-        lambda score: lambda q, k: oracle_scores.gaussian(q, k, w=letters.array(score.w)),
-    ),
-    "bilinear": (
-        lambda: BilinearScore(5, 5),
-        lambda score: lambda q, k: oracle_scores.bilinear(q, k, W=letters.array(score.W.weight)),
-    ),
-    "additive": (
-        lambda: AdditiveScore(5, 5, A),
-        lambda score: (
-            lambda q, k: oracle_scores.additive(
-                q,
-                k,
-                W_q=letters.array(score.W_q.weight),
-                W_k=letters.array(score.W_k.weight),
-                v=letters.array(score.v),
-            )
-        ),
-    ),
-}
+def test_half_precision_counts_far_positions_right():
+    query, keys = randn(1, 1, D), randn(1, 1009, D)
+    attention = Attention(DotScore(), window=LocalWindow(2))
+    past = Past(torch.tensor([[514]]))
+    for dtype in (torch.float64, torch.bfloat16):
+        memory = attention.remember(keys.to(dtype), keys.to(dtype))
+        _, weights = attention(query.to(dtype), memory, past=past)
+        assert weights[0, 0].nonzero()[:, 0].tolist() == [512, 513, 514, 515, 516]
 
 
-@pytest.mark.parametrize("name", SCORES)
-def test_every_score_may_stand_inside_the_heads(name):
-    make, by_oracle = SCORES[name]
-    attention = MultiHeadAttention((D, M, N), 15, 3, score=make()).double()
-    query, keys, values = randn(B, T, D), randn(B, S, M), randn(B, S, N)
-    outputs, weights = attention(query, attention.remember(keys, values, MASK))
-    for b in range(B):
-        n = LENGTHS[b]
-        expected, α = oracle.multi_head(
-            query[b].numpy(),
-            keys[b, :n].numpy(),
-            values[b, :n].numpy(),
-            score=by_oracle(attention.attention.score),
-            **heads(attention),
-        )
-        letters.close(outputs[b], expected)
-        letters.close(weights[b, :, :, :n], α)
-
-
-def test_a_causal_mask_hides_what_comes_later():
-    attention = MultiHeadAttention((D, D, D), 15, 3).double()
-    x = randn(B, S, D)
-    memory = attention.remember(x, x, MASK)
-    visible = causal_mask(S, S, x.device)
-    outputs, weights = attention(x, memory, visible=visible)
-    fused, _ = attention(x, memory, visible=visible, need_weights=False)
-    letters.close(fused, letters.array(outputs))
-    expected, α = oracle.multi_head(
-        x[0].numpy(),
-        x[0].numpy(),
-        x[0].numpy(),
-        score=oracle_scores.scaled_dot,
-        visible=np.tril(np.ones((S, S), dtype=bool)),
-        **heads(attention),
-    )
-    letters.close(outputs[0], expected)
-    letters.close(weights[0], α)
-
-
-def test_heads_that_do_not_divide_the_width_are_refused():
-    with pytest.raises(ConfigError, match="num_heads = 3 does not divide model_size = 10; 9 would"):
-        MultiHeadAttention((D, D, D), 10, 3)
-
-
-@pytest.mark.parametrize("projected", [False, True])
-def test_self_attention_word_by_word_is_self_attention_by_matrices(projected):
-    sizes = (A, A, N) if projected else None
-    layer = SelfAttention(Attention(ScaledDotScore()), D, sizes).double()
-    x = randn(B, S, D)
-    outputs, weights = layer(x, MASK)
-    matrices = {}
-    if projected:
-        matrices = {n: letters.array(getattr(layer, n).weight) for n in ("W_q", "W_k", "W_v")}
-    for b in range(B):
-        n = LENGTHS[b]
-        expected, α = oracle.self_attention(
-            x[b, :n].numpy(), score=oracle_scores.scaled_dot, **matrices
-        )
-        letters.close(outputs[b, :n], expected)
-        letters.close(weights[b, :n, :n], α)
-
-
-@pytest.mark.parametrize("positions", ["none", "sinusoidal", "rotary", "relative"])
-def test_self_attention_is_permutation_equivariant_without_positions_and_not_with_them(positions):
-    size = 14
-    inside = {"rotary": RotaryPositions(14), "relative": RelativePositions(14, 3)}
-    attention = MultiHeadAttention((size,) * 3, size, 1, positions=inside.get(positions)).double()
-    x, everywhere = randn(1, S, size), torch.ones(1, S, dtype=torch.bool)
-    places = torch.zeros(S, size, dtype=torch.float64)
-    if positions == "sinusoidal":
-        places = SinusoidalPositions(size, S)(torch.arange(S))
-
-    def run(x):
-        x = x + places
-        return attention(x, attention.remember(x, x, everywhere))[0].detach()
-
-    outputs = run(x)
-    moved = max(
-        float((run(x[:, list(order)]) - outputs[:, list(order)]).abs().max())
-        for order in permutations(range(S))
-    )
-    assert moved < 1e-12 if positions == "none" else moved > 1e-3
-
-
-def test_rotary_positions_turn_queries_and_keys_by_their_place():
-    K = 6
-    attention = MultiHeadAttention((D, D, D), 2 * K, 2, positions=RotaryPositions(K)).double()
-    x = randn(B, S, D)
-    outputs, weights = attention(x, attention.remember(x, x, MASK))
-    matrices = heads(attention)
-    for h in range(2):
-        q, k = (x[0].numpy() @ matrices[name][h].T for name in ("W_q", "W_k"))
-        turned = [
-            [oracle_positions.rotate(row, i) for i, row in enumerate(part)] for part in (q, k)
-        ]
-        for i in range(S):
-            e = np.array([turned[0][i] @ turned[1][j] / np.sqrt(K) for j in range(S)])
-            letters.close(weights[0, h, i], oracle.softmax(e))
-    assert outputs.shape == (B, S, 2 * K)
-
-
-@pytest.mark.parametrize("causal", [False, True])
-def test_relative_positions_are_shaws(causal):
-    K, clip = 7, 2
-    relative = RelativePositions(K, clip)
-    attention = MultiHeadAttention((D, D, D), K, 1, positions=relative).double()
-    attention.W_o.weight.data = torch.eye(K, dtype=torch.float64)
-    x, everywhere = randn(B, S, D), torch.ones(B, S, dtype=torch.bool)
-    visible = causal_mask(S, S, x.device) if causal else None
-    outputs, weights = attention(x, attention.remember(x, x, everywhere), visible=visible)
-    maps = [letters.array(getattr(attention, name).weight) for name in ("W_q", "W_k", "W_v")]
-    for b in range(B):
-        q, k, v = (x[b].numpy() @ matrix.T for matrix in maps)
-        expected, α = oracle.relative_self_attention(
-            q,
-            k,
-            v,
-            a_K=letters.array(relative.a_K),
-            a_V=letters.array(relative.a_V),
-            clip=clip,
-            visible=None if visible is None else visible.numpy(),
-        )
-        letters.close(outputs[b], expected)
-        letters.close(weights[b, 0], α)
+def test_weights_may_be_imposed_in_another_type():
+    query, keys = randn(B, T, D).bfloat16(), randn(B, S, D).bfloat16()
+    attention = Attention(DotScore())
+    imposed = torch.full((B, T, S), 1 / S)
+    context, _ = attention(query, attention.remember(keys, keys), imposed=imposed)
+    assert context.dtype == torch.bfloat16

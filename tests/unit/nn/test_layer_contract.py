@@ -55,10 +55,6 @@ def score(layer, x):
     return {"scores": layer(x["query"], layer.prepare(x["keys"]))}
 
 
-def coverage_score(layer, x):
-    return {"scores": layer(x["query"], layer.prepare(x["keys"]), x["coverage"])}
-
-
 def soft(layer, x):
     memory = layer.remember(x["keys"], x["keys"], x["mask"])
     context, weights = layer(x["query"], memory)
@@ -354,16 +350,29 @@ def test_each_gradient_agrees_with_finite_differences(record_property):
     record_property("numbers moved", numbers)
 
 
-def test_no_two_letters_have_one_size():
-    assert contract.distinct(SIZES)
+def test_no_two_letters_have_one_size_and_all_are_prime():
+    sizes = list(SIZES.values())
+    assert len(set(sizes)) == len(sizes)
+    assert all(n > 1 and all(n % d for d in range(2, n)) for n in sizes)
 
 
-def test_positions_need_no_padding_and_keep_their_type():
-    for layer in (SinusoidalPositions(D, LONGEST), LearnedPositions(D, LONGEST)):
-        positions = torch.arange(S).expand(2, S)
-        rows = layer.double()(positions)
-        assert rows.shape == (2, S, D)
-        assert torch.equal(rows[0], rows[1])
-        again = type(layer)(D, LONGEST).double()
-        again.load_state_dict(layer.state_dict())
-        assert torch.equal(again(positions), rows)
+@pytest.mark.parametrize("make", [SinusoidalPositions, LearnedPositions])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16], ids=str)
+def test_positions_that_are_added_keep_the_contract_too(make, dtype):
+    layer, positions = make(D, LONGEST).to(dtype), torch.arange(S).expand(2, S)
+    rows = layer(positions)
+    assert (rows.shape, rows.dtype) == ((2, S, D), dtype)
+    assert rows.isfinite().all()
+    assert torch.equal(rows[0], rows[1])
+    again = make(D, LONGEST).to(dtype)
+    again.load_state_dict(layer.state_dict())
+    assert torch.equal(again(positions), rows)
+    if make is LearnedPositions:
+        rows.sum().backward()
+        used = layer.table.grad.any(dim=-1)
+        assert used[:S].all()
+        assert not used[S:].any()
+        if dtype == torch.float64:
+            table = torch.randn(S, D, dtype=dtype, requires_grad=True)
+            run = partial(torch.func.functional_call, layer)
+            assert torch.autograd.gradcheck(lambda t: run({"table": t}, (positions,)), table)
