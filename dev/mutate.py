@@ -10,14 +10,29 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-
-from dev.mutations import MUTATIONS, Mutation
+from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 AT_LEAST, AT_LEAST_A_ROOM = 25, 4
+
+
+class Mutation(NamedTuple):
+    """One wrong patch; `old` stands exactly once in its file."""
+
+    path: str
+    why: str
+    old: str
+    new: str
+
+
+MUTATIONS = [
+    Mutation(**entry)
+    for entry in tomllib.loads((ROOT / "dev" / "mutations.toml").read_text())["mutation"]
+]
 
 
 def room(mutation: Mutation) -> str:

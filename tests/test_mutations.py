@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dev.mutate import AT_LEAST, AT_LEAST_A_ROOM, room
-from dev.mutations import MUTATIONS
+from dev.mutate import AT_LEAST, AT_LEAST_A_ROOM, MUTATIONS, room
 
 SOURCE = Path(__file__).parents[1] / "src" / "regard"
 
