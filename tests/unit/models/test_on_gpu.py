@@ -5,6 +5,8 @@ import torch
 
 import presets as small
 from regard.models import PRESETS
+from regard.nn.attention import Attention
+from regard.nn.scores import ScaledDotScore
 
 pytestmark = pytest.mark.gpu
 
@@ -34,3 +36,17 @@ def test_a_preset_steps_on_cuda_as_it_unrolls(name, dtype):
         state, step = model.step(state, fed[:, t], memory)
         bound = 1e-4 if dtype == torch.float32 else 0.25
         assert (step.logits - unrolled[:, t]).abs().max() <= bound
+
+
+def test_a_row_with_nothing_visible_is_zero_in_the_fused_attention_too():
+    attention = Attention(ScaledDotScore())
+    for dtype in (torch.float32, torch.bfloat16):
+        query, keys = (torch.randn(2, 2, n, 32, device="cuda", dtype=dtype) for n in (5, 7))
+        keys.requires_grad_()
+        mask = torch.ones(2, 1, 7, dtype=torch.bool, device="cuda")
+        mask[0] = False
+        context, _ = attention(query, attention.remember(keys, keys, mask), need_weights=False)
+        assert not context[0].any()
+        assert context[1].any()
+        context.sum().backward()
+        assert keys.grad.isfinite().all()
