@@ -16,8 +16,15 @@ def scaled_dot_attention(
     mask: Bool[Tensor, "*#B #T S"],
     dropout: float = 0.0,
 ) -> Float[Tensor, "*B T N"]:
-    """`reference.scaled_dot_attention`, with dropout on the weights; never builds [B,T,S]."""
-    return functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout)
+    """`reference.scaled_dot_attention`, with dropout on the weights; never builds [B,T,S].
+
+    The library promises nothing for a row that may see nothing: it sees everything, and counts 0.
+    """
+    blind = ~mask.any(dim=-1, keepdim=True)
+    context = functional.scaled_dot_product_attention(
+        q, k, v, attn_mask=mask | blind, dropout_p=dropout
+    )
+    return context.masked_fill(blind, 0.0)
 
 
 def elman_scan(
