@@ -31,7 +31,8 @@ class Mutation(NamedTuple):
 
 MUTATIONS = [
     Mutation(**entry)
-    for entry in tomllib.loads((ROOT / "dev" / "mutations.toml").read_text())["mutation"]
+    for path in sorted((ROOT / "dev" / "mutations").glob("*.toml"))
+    for entry in tomllib.loads(path.read_text())["mutation"]
 ]
 
 

@@ -22,7 +22,22 @@ MAY_IMPORT = {
     "encoders": {"nn", "kernels"},
     "decoders": {"nn", "kernels"},
     "models": {"encoders", "decoders", "nn"},
-    "cli": {"config", "kernels", "nn", "encoders", "decoders", "models"},
+    "text": set(),
+    "data": {"text"},
+    "metrics": set(),
+    "viz": set(),
+    "search": {"models"},
+    "store": {"config", "text", "models"},
+    "training": {"config", "text", "data", "models", "search", "metrics", "kernels", "store"},
+    "translator": {"config", "store", "models", "text", "data", "search", "viz"},
+    "api": {
+        *("config", "text", "data", "models", "search", "metrics", "kernels", "store"),
+        *("training", "translator", "viz"),
+    },
+    "cli": {
+        *("config", "text", "data", "models", "search", "metrics", "kernels", "store", "nn"),
+        *("encoders", "decoders", "training", "translator", "viz", "api"),
+    },
 }
 # in models, what knows the settings
 MODELS_THAT_KNOW_SETTINGS = {"build.py", "combinations.py", "presets.py", "table.py"}
