@@ -2,7 +2,9 @@
 
 RegardError
 ├── ConfigError    settings that cannot be, or not together: all of them at once
-└── InputError     a line or a sequence that the model cannot take
+├── DataError      a file of lines, or one line in it, that cannot be used
+├── InputError     a line or a sequence that the model cannot take
+└── ModelFileError a file that is no model, or not one that this version can load
 """
 
 from collections.abc import Sequence
@@ -23,3 +25,23 @@ class ConfigError(RegardError):
 
 class InputError(RegardError):
     """A sequence that the model cannot take."""
+
+
+class DataError(RegardError):
+    """A file of lines, or one line in it, that cannot be used; it names both."""
+
+    def __init__(self, file: str, line: int | None, problem: str) -> None:
+        where = file if line is None else f"{file}, line {line}"
+        super().__init__(f"{where}: {problem}")
+        self.file = file
+        self.line = line
+        self.problem = problem
+
+
+class ModelFileError(RegardError):
+    """A file that is no model, or not one that this version can load."""
+
+    def __init__(self, file: str, problem: str) -> None:
+        super().__init__(f"{file}: {problem}")
+        self.file = file
+        self.problem = problem

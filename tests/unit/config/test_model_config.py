@@ -6,7 +6,13 @@ from pathlib import Path
 import pytest
 
 from regard.config import model as settings
-from regard.errors import ConfigError, InputError, RegardError
+from regard.errors import (
+    ConfigError,
+    DataError,
+    InputError,
+    ModelFileError,
+    RegardError,
+)
 
 REFUSALS = [
     (
@@ -125,6 +131,11 @@ def test_the_exception_tree():
     assert issubclass(ConfigError, RegardError)
     assert issubclass(InputError, RegardError)
     assert not issubclass(InputError, ConfigError)
+    assert issubclass(DataError, RegardError)
+    assert issubclass(ModelFileError, RegardError)
+    assert str(DataError("a.tsv", 3, "no tab")) == "a.tsv, line 3: no tab"
+    assert str(DataError("a.tsv", None, "is empty")) == "a.tsv: is empty"
+    assert str(ModelFileError("m.regard", "is cut off")) == "m.regard: is cut off"
     error = ConfigError("train", ["one", "two"])
     assert (error.section, error.problems) == ("train", ("one", "two"))
     assert str(error) == "train: one\ntrain: two"
