@@ -28,8 +28,10 @@ def python_blocks():
 
 
 @pytest.mark.parametrize("code", list(python_blocks()))
-def test_every_example_runs(code):
+def test_every_example_runs_and_prints_what_it_says(code, capsys):
     exec(compile(code, "example", "exec"), {})
+    said = re.findall(r"^# (.*)$", code, flags=re.MULTILINE)
+    assert capsys.readouterr().out.split() == " ".join(said).split()
 
 
 def missing(text):

@@ -27,11 +27,11 @@ def doctor() -> None:
     for name, choice in CHOICES.items():
         table.add_row(name, choice.source, choice.reason)
     console.print(table)
-    console.print("Next: make demo", style="bold")
+    console.print("Next: regard --help", style="bold")
 
 
 def _installed(package: str, extra: str) -> str:
     try:
         return version(package)
     except PackageNotFoundError:
-        return f"not installed; pip install 'regard[{extra}]' would do"
+        return f"not installed; the extra [{extra}] would do"

@@ -23,6 +23,7 @@ ScoreName = Literal[
 WindowName = Literal["global", "local_m", "local_p"]
 SummaryName = Literal["none", "last", "backward", "mean", "max", "tanh"]
 FirstName = Literal["zero", "copy", "tanh"]
+Tied = Literal["none", "output", "all"]
 ReadoutInput = Literal["old_state", "new_state", "context", "previous"]
 
 
@@ -155,7 +156,7 @@ class TransformerConfig:
         if self.model_size % self.num_heads:
             yield (
                 f"num_heads = {self.num_heads} does not divide model_size = {self.model_size}; "
-                f"{self.num_heads * max(1, self.model_size // self.num_heads)} would do"
+                f"model_size = {self.num_heads * max(1, self.model_size // self.num_heads)} would do"
             )
         elif self.attention_positions == "rotary" and self.model_size // self.num_heads % 2:
             yield (
@@ -355,6 +356,19 @@ DecoderConfig = (
     | ConvolutionalDecoderConfig
     | TransformerDecoderConfig
 )
+ENCODERS: dict[str, type[EncoderConfig]] = {
+    "recurrent": RecurrentEncoderConfig,
+    "convolutional": ConvolutionalEncoderConfig,
+    "transformer": TransformerEncoderConfig,
+}
+DECODERS: dict[str, type[DecoderConfig]] = {
+    "plain": PlainDecoderConfig,
+    "cho": ChoDecoderConfig,
+    "bahdanau": BahdanauDecoderConfig,
+    "luong": LuongDecoderConfig,
+    "convolutional": ConvolutionalDecoderConfig,
+    "transformer": TransformerDecoderConfig,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -379,7 +393,7 @@ class ModelConfig:
     readout: ReadoutConfig
     """What scores the words."""
 
-    tied: Literal["none", "output", "all"] = "none"
+    tied: Tied = "none"
     """Share the target embedding's matrix with the readout, or all three matrices."""
 
     def __post_init__(self) -> None:

@@ -54,11 +54,18 @@ from regard.nn.scores import (
     Score,
 )
 from regard.nn.stack import Stack
+from regard.symbols import EOS
 
 
 def build(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> Seq2Seq:
     """Build a model for vocabularies of these sizes, or say everything that does not fit."""
     found = list(problems(config))
+    for name, size in (("source", source_vocabulary), ("target", target_vocabulary)):
+        if type(size) is not int or size <= EOS + 1:
+            found.append(
+                f"{name}_vocabulary = {size!r}, but it must be a whole number above {EOS + 1}: the "
+                "ids of PAD, UNKNOWN, BOS and EOS come first"
+            )
     if config.tied == "all" and source_vocabulary != target_vocabulary:
         found.append(
             f"tied = all needs one vocabulary, but the source's has {source_vocabulary} symbols "

@@ -22,6 +22,7 @@ from regard.config.model import (
     ReadoutConfig,
     RecurrentEncoderConfig,
     ScoreName,
+    Tied,
     TransformerDecoderConfig,
     TransformerEncoderConfig,
     WindowName,
@@ -219,6 +220,7 @@ def vaswani2017(
     num_heads: int,
     num_layers: int,
     pre_norm: bool = False,
+    tied: Tied = "all",
     max_length: int = 1024,
     dropout: float = 0.0,
 ) -> ModelConfig:
@@ -247,7 +249,7 @@ def vaswani2017(
         encoder=TransformerEncoderConfig(**part),
         decoder=TransformerDecoderConfig(**part),
         readout=ReadoutConfig(bias=False),
-        tied="all",
+        tied=tied,
     )
 
 

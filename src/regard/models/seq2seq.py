@@ -66,6 +66,7 @@ class Seq2Seq(nn.Module):
 
     def encode(self, source: Int[Tensor, "B S"], source_mask: Bool[Tensor, "B S"]) -> Encoded:
         """Read a batch of sources; one hidden position stands for a batch with none at all."""
+        _refuse_holes(source_mask)
         if source.shape[1] == 0:
             source = source.new_full((source.shape[0], 1), PAD)
             source_mask = torch.zeros_like(source, dtype=torch.bool)
@@ -89,7 +90,11 @@ class Seq2Seq(nn.Module):
         imposed: Float[Tensor, "B L H S"] | None = None,
         need_weights: bool = True,
     ) -> tuple[State, Scored]:
-        """Feed the words just written, BOS at first, and score the next ones."""
+        """Feed the words just written, BOS at first, and score the next ones.
+
+        Imposed weights are used as they are given; NaN leaves the model's own.
+        """
+        self._refuse_other_shapes(imposed, (words.shape[0],))
         previous = self.target_embedding(words[:, None], state.position)[:, 0]
         state, step = self.decoder.step(
             state, previous, memory, imposed=imposed, need_weights=need_weights
@@ -108,6 +113,7 @@ class Seq2Seq(nn.Module):
         """Feed given words and score what follows each of them."""
         if words.shape[1] == 0:
             raise InputError("no words were fed, but a decoder needs one; BOS would do")
+        self._refuse_other_shapes(imposed, tuple(words.shape))
         previous = self.target_embedding(words, state.position)
         state, steps = self.decoder.unroll(
             state, previous, memory, imposed=imposed, need_weights=need_weights
@@ -126,6 +132,16 @@ class Seq2Seq(nn.Module):
         memory, state = self.start(source, source_mask)
         return self.unroll(state, words, memory, need_weights=need_weights)[1]
 
+    def _refuse_other_shapes(self, imposed: Tensor | None, rows: tuple[int, ...]) -> None:
+        looks = self.decoder.looks
+        if imposed is None or looks is None or imposed.shape[:-1] == (*rows, *looks):
+            return
+        raise InputError(
+            f"imposed has the shape {list(imposed.shape)}, but it must be one row of weights for "
+            f"each of {looks[0]} layers and {looks[1]} heads; "
+            f"[{', '.join(map(str, (*rows, *looks)))}, S] would do"
+        )
+
     def _read(self, step: Step, previous: Float[Tensor, "B *T E"]) -> Float[Tensor, "B *T V"]:
         parts = [
             previous if name == "previous" else getattr(step, name) for name in self.readout_inputs
@@ -135,3 +151,12 @@ class Seq2Seq(nn.Module):
 
 def _places(embedding: Embedding) -> int | None:
     return None if embedding.positions is None else embedding.positions.max_length
+
+
+def _refuse_holes(mask: Bool[Tensor, "B S"]) -> None:
+    # elsewhere this would wait for the device
+    if mask.device.type == "cpu" and bool((mask[:, 1:] & ~mask[:, :-1]).any()):
+        raise InputError(
+            "source_mask shows a position behind a hidden one, but padding must stand to the right "
+            "of each line; source_mask(lengths, S) of regard.nn.masks would do"
+        )

@@ -234,7 +234,7 @@ class MultiHeadAttention(nn.Module):
                 "model",
                 [
                     f"num_heads = {num_heads} does not divide model_size = {model_size}; "
-                    f"{num_heads * max(1, model_size // num_heads)} would do"
+                    f"model_size = {num_heads * max(1, model_size // num_heads)} would do"
                 ],
             )
         relative = positions if isinstance(positions, RelativePositions) else None

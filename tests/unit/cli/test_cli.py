@@ -41,4 +41,4 @@ def test_the_doctor_names_every_op_and_what_runs_it():
     for name in CHOICES:
         assert name in answer.stdout
     assert "resets after" in answer.stdout
-    assert answer.stdout.rstrip().endswith("Next: make demo")
+    assert answer.stdout.rstrip().endswith("Next: regard --help")

@@ -19,7 +19,7 @@ REFUSALS = [
         lambda: settings.TransformerEncoderConfig(
             model_size=250, num_heads=4, feed_forward_size=7, dropout=1.5
         ),
-        "model: num_heads = 4 does not divide model_size = 250; 248 would do\n"
+        "model: num_heads = 4 does not divide model_size = 250; model_size = 248 would do\n"
         "model: dropout = 1.5, but it must be at least 0 and below 1",
     ),
     (

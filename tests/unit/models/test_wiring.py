@@ -19,7 +19,7 @@ from regard.config.model import (
     ReadoutConfig,
     RecurrentEncoderConfig,
 )
-from regard.errors import InputError
+from regard.errors import ConfigError, InputError
 from regard.models import PRESETS, build
 from regard.nn import positions, readouts, scores
 from regard.nn.cells import ElmanCell, GRUCell, Hidden, LSTMCell
@@ -226,3 +226,41 @@ def test_a_fresh_state_and_a_stepped_one_cannot_be_joined_by_mistake():
             type(fresh).join(parts)
     with pytest.raises(ValueError, match="where only some hold a part"):
         Hidden.join([Hidden(source[:, :2].double()), Hidden(*[source[:, :2].double()] * 2)])
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_mask_with_holes_or_padding_on_the_left_is_refused(name):
+    model = small.model(name)
+    source = torch.full((1, 4), 5)
+    sentence = "source_mask shows a position behind a hidden one, but padding must stand to the ri"
+    for visible in ([False, True, True, True], [True, False, True, True]):
+        with pytest.raises(InputError, match=sentence):
+            model.start(source, torch.tensor([visible]))
+
+
+def test_imposed_weights_of_another_shape_are_refused():
+    model = small.model("vaswani2017")
+    _, _, (source, mask, fed) = small.batch(model)
+    memory, state = model.start(source, mask)
+    sentence = (
+        r"must be one row of weights for each of 3 layers and 2 heads; \[3, 3, 2, S\] would do"
+    )
+    with pytest.raises(InputError, match=sentence):
+        model.step(state, fed[:, 0], memory, imposed=torch.zeros(3, 1, 1, 7))
+    with pytest.raises(InputError, match=r"\[3, 6, 3, 2, S\] would do"):
+        model.unroll(state, fed, memory, imposed=torch.zeros(3, 6, 1, 1, 7))
+
+
+@pytest.mark.parametrize("size", [3, 4])
+def test_a_vocabulary_without_room_for_words_is_refused(size):
+    config = PRESETS["cho2014"](**small.SIZES["cho2014"])
+    sentence = f"target_vocabulary = {size}, but it must be a whole number above 4: the ids of"
+    with pytest.raises(ConfigError, match=sentence):
+        build(config, small.V_X, size)
+
+
+def test_a_transformer_need_not_be_tied():
+    for tied, count in (("all", 1), ("output", 2), ("none", 3)):
+        model = build(PRESETS["vaswani2017"](**small.SIZES["vaswani2017"], tied=tied), 19, 19)
+        tables = [model.source_embedding, model.target_embedding, model.readout]
+        assert len({table.weight.data_ptr() for table in tables}) == count

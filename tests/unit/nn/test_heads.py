@@ -92,7 +92,9 @@ def test_a_causal_mask_hides_what_comes_later():
 
 
 def test_heads_that_do_not_divide_the_width_are_refused():
-    with pytest.raises(ConfigError, match="num_heads = 3 does not divide model_size = 10; 9 would"):
+    with pytest.raises(
+        ConfigError, match="num_heads = 3 does not divide model_size = 10; model_size = 9"
+    ):
         MultiHeadAttention((D, D, D), 10, 3)
 
 
