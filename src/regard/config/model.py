@@ -153,16 +153,16 @@ class TransformerConfig:
     def _problems(self) -> Iterator[str]:
         if not sound(self, "num_heads", "model_size"):
             return
-        if self.model_size % self.num_heads:
+        heads, size = self.num_heads, self.model_size
+        if size % heads:
             yield (
-                f"num_heads = {self.num_heads} does not divide model_size = {self.model_size}; "
-                f"model_size = {self.num_heads * max(1, self.model_size // self.num_heads)} would do"
+                f"num_heads = {heads} does not divide model_size = {size}; "
+                f"model_size = {heads * max(1, size // heads)} would do"
             )
-        elif self.attention_positions == "rotary" and self.model_size // self.num_heads % 2:
+        elif self.attention_positions == "rotary" and size // heads % 2:
             yield (
-                f"attention_positions = rotary turns pairs, but a head of "
-                f"model_size / num_heads = {self.model_size // self.num_heads} has an odd width; "
-                f"model_size = {self.model_size + self.num_heads} would do"
+                f"attention_positions = rotary turns pairs, but a head of model_size / num_heads = "
+                f"{size // heads} has an odd width; model_size = {size + heads} would do"
             )
 
 
