@@ -1,0 +1,58 @@
+"""Rows of a corpus as tensors: the only file of the room that needs torch. Nothing is cut here."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, final
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Int64
+from numpy.typing import NDArray
+from torch import Tensor
+
+from regard.data.corpus import Corpus
+from regard.symbols import BOS, EOS, PAD
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Lines side by side, filled up on the right with PAD; True in a mask is a true position.
+
+    fed = BOS y_1 … y_n      target = y_1 … y_n EOS
+    """
+
+    source: Int64[Tensor, "B S"]
+    source_mask: Bool[Tensor, "B S"]
+    fed: Int64[Tensor, "B T"]
+    target: Int64[Tensor, "B T"]
+    target_mask: Bool[Tensor, "B T"]
+
+    @property
+    def num_tokens(self) -> int:
+        """Count the true target tokens, EOS too; on a device this waits for it."""
+        return int(self.target_mask.sum())
+
+    def to(self, device: torch.device | str) -> "Batch":
+        """Return the batch on a device."""
+        return Batch(*(getattr(self, field.name).to(device) for field in fields(self)))
+
+
+def make_batch(corpus: Corpus, indexes: Sequence[int] | NDArray[Any]) -> Batch:
+    """Read rows of a corpus and lay them side by side."""
+    rows = [corpus[int(index)] for index in indexes]
+    source, source_mask = _padded([source for source, _ in rows])
+    target, target_mask = _padded([np.append(target, EOS) for _, target in rows])
+    fed = torch.full_like(target, BOS)
+    # what is fed stops where the target does: behind the last word stands PAD, not EOS
+    fed[:, 1:] = target[:, :-1].masked_fill(~target_mask[:, 1:], PAD)
+    return Batch(source, source_mask, fed, target, target_mask)
+
+
+def _padded(lines: list[NDArray[Any]]) -> tuple[Int64[Tensor, "B S"], Bool[Tensor, "B S"]]:
+    """Fill up with PAD; at least one position, so that a source without any is a tensor too."""
+    lengths = np.array([len(line) for line in lines])
+    mask = np.arange(max(1, lengths.max())) < lengths[:, None]
+    ids = np.full(mask.shape, PAD, dtype=np.int64)
+    ids[mask] = np.concatenate(lines)
+    return torch.from_numpy(ids), torch.from_numpy(mask)

@@ -1,0 +1,315 @@
+"""What a file of pairs looks like before training; it reports, and refuses nothing.
+
+One pass. What is remembered of a pair is two hashes of eight bytes, its lengths and its place, so
+that memory does not follow the length of the lines.
+"""
+
+import json
+from array import array
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
+from itertools import chain
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.data.pairs import BLANK, BLANK_SOURCE, BLANK_TARGET, Pair
+from regard.data.unusual import KINDS, oddities
+from regard.errors import DataError
+
+EXAMPLES = 5
+"""How many of each kind are shown."""
+
+BINS = 10
+
+RATIO, SLACK = 3, 10
+"""A pair is an outlier when one side is more than RATIO times as long as usual for the other, and
+SLACK characters more: short lines may differ freely."""
+
+
+@final
+@dataclass(frozen=True)
+class Finding:
+    """How many lines are so, and the first of them."""
+
+    count: int
+    examples: tuple[str, ...]
+
+
+@final
+@dataclass(frozen=True)
+class Side:
+    """One side of all pairs, its lengths in characters.
+
+    `starts` are where the bins of the histogram begin; the last goes on to the maximum.
+    """
+
+    minimum: int
+    quartiles: tuple[int, int, int]
+    maximum: int
+    starts: tuple[int, ...]
+    counts: tuple[int, ...]
+    with_spaces: float
+    alphabet_size: int
+
+
+@final
+@dataclass(frozen=True)
+class Overlap:
+    """How much of a validation set was in the training set."""
+
+    dev_pairs: int
+    same_pairs: int
+    same_sources: int
+
+
+@final
+@dataclass(frozen=True)
+class Findings:
+    """What was found; `source` and `target` are None where no pair could be read."""
+
+    pairs: int
+    bad_lines: Finding
+    blank_lines: int
+    one_sided_lines: int
+    duplicates: Finding
+    sources: int
+    sources_with_several_targets: int
+    overlap: Overlap | None
+    source: Side | None
+    target: Side | None
+    usual_ratio: float | None
+    ratio_outliers: Finding
+    unusual: dict[str, Finding]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain lists and dictionaries."""
+        return json.loads(json.dumps(asdict(self)))
+
+
+def check(
+    pairs: Iterable[Pair | DataError],
+    problems: Iterable[DataError] = (),
+    dev: Iterable[Pair] | None = None,
+) -> Findings:
+    """Look at every pair once; what is wrong may come among the pairs, as from `scan`, or apart."""
+    tally = _Tally()
+    for item in chain(pairs, problems):
+        if isinstance(item, DataError):
+            tally.add_problem(item)
+        else:
+            tally.add(item)
+    return tally.findings(None if dev is None else _Hashes.of(dev))
+
+
+@final
+class _Examples:
+    """A count and the first few."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.first: list[str] = []
+
+    def add(self, example: str) -> None:
+        self.count += 1
+        if self.count <= EXAMPLES:
+            self.first.append(example)
+
+    def finding(self) -> Finding:
+        return Finding(self.count, tuple(self.first))
+
+
+@final
+class _Hashes:
+    """Sources and pairs as numbers: which are the same can be asked of any many of them."""
+
+    def __init__(self) -> None:
+        self.sources = array("Q")
+        self.pairs = array("Q")
+
+    @classmethod
+    def of(cls, pairs: Iterable[Pair]) -> "_Hashes":
+        hashes = cls()
+        for pair in pairs:
+            hashes.add(pair)
+        return hashes
+
+    def add(self, pair: Pair) -> None:
+        source = blake2b(_bytes(pair.source), digest_size=8).digest()
+        both = blake2b(source + _bytes(pair.target), digest_size=8).digest()
+        self.sources.append(int.from_bytes(source, "little"))
+        self.pairs.append(int.from_bytes(both, "little"))
+
+    def overlap(self, dev: "_Hashes") -> Overlap:
+        return Overlap(
+            dev_pairs=len(dev.pairs),
+            same_pairs=int(np.isin(dev.pairs, self.pairs).sum()),
+            same_sources=int(np.isin(dev.sources, self.sources).sum()),
+        )
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+@final
+class _SideTally:
+    """One side, line after line."""
+
+    def __init__(self) -> None:
+        self.lengths = array("i")
+        self.spaced = 0
+        self.alphabet: set[str] = set()
+
+    def add(self, text: str) -> None:
+        self.lengths.append(len(text))
+        self.spaced += " " in text.strip()
+        self.alphabet.update(text)
+
+    def side(self) -> Side | None:
+        if not self.lengths:
+            return None
+        lengths = np.array(self.lengths)
+        minimum, *quartiles, most, maximum = np.quantile(
+            lengths, [0, 0.25, 0.5, 0.75, 0.99, 1], method="inverted_cdf"
+        ).tolist()
+        # one endless line must not squeeze the others into a single bin: the last takes what is far
+        width = -(-(most + 1 - minimum) // (BINS - 1))
+        starts = [minimum + width * bin for bin in range(BINS)]
+        counts, _ = np.histogram(lengths, [*starts, max(maximum, starts[-1]) + 1])
+        return Side(
+            minimum=minimum,
+            quartiles=(quartiles[0], quartiles[1], quartiles[2]),
+            maximum=maximum,
+            starts=tuple(starts),
+            counts=tuple(counts.tolist()),
+            with_spaces=self.spaced / len(lengths),
+            alphabet_size=len(self.alphabet),
+        )
+
+
+@final
+class _Tally:
+    """All that is known of the lines so far."""
+
+    def __init__(self) -> None:
+        self.bad, self.problems = _Examples(), Counter[str]()
+        self.hashes = _Hashes()
+        self.source, self.target = _SideTally(), _SideTally()
+        self.files: dict[str, int] = {}
+        self.file, self.line = array("i"), array("q")
+        self.unusual = {kind: _Examples() for kind in KINDS}
+
+    def add_problem(self, error: DataError) -> None:
+        self.bad.add(str(error))
+        if error.problem in (BLANK, BLANK_SOURCE, BLANK_TARGET):
+            self.problems[error.problem] += 1
+
+    def add(self, pair: Pair) -> None:
+        self.hashes.add(pair)
+        self.file.append(self.files.setdefault(pair.file, len(self.files)))
+        self.line.append(pair.line)
+        self.source.add(pair.source)
+        self.target.add(pair.target)
+        # a line counts once for each kind, whichever side it is on
+        seen = dict(oddities(pair.target)) | dict(oddities(pair.source))
+        for kind, what in seen.items():
+            self.unusual[kind].add(f"{pair.file}, line {pair.line}: {what}")
+
+    def findings(self, dev: _Hashes | None) -> Findings:
+        usual, outliers = self._ratios()
+        first, duplicates = self._duplicates()
+        num_targets = np.unique(np.array(self.hashes.sources)[first], return_counts=True)[1]
+        return Findings(
+            pairs=len(self.line),
+            bad_lines=self.bad.finding(),
+            blank_lines=self.problems[BLANK],
+            one_sided_lines=self.problems[BLANK_SOURCE] + self.problems[BLANK_TARGET],
+            duplicates=duplicates,
+            sources=len(num_targets),
+            sources_with_several_targets=int((num_targets > 1).sum()),
+            overlap=None if dev is None else self.hashes.overlap(dev),
+            source=self.source.side(),
+            target=self.target.side(),
+            usual_ratio=usual,
+            ratio_outliers=outliers,
+            unusual={kind: found.finding() for kind, found in self.unusual.items()},
+        )
+
+    def _duplicates(self) -> tuple[NDArray[np.intp], Finding]:
+        """Return the row of each different pair, and the rows that repeat one."""
+        _, first, same = np.unique(self.hashes.pairs, return_index=True, return_inverse=True)
+        repeated = np.flatnonzero(first[same] != np.arange(len(same)))
+        shown = [f"{self._place(i)}: as {self._place(first[same[i]])}" for i in repeated[:EXAMPLES]]
+        return first, Finding(len(repeated), tuple(shown))
+
+    def _ratios(self) -> tuple[float | None, Finding]:
+        if not self.line:
+            return None, Finding(0, ())
+        source, target = np.array(self.source.lengths), np.array(self.target.lengths)
+        usual = float(np.median(target / np.maximum(source, 1)))
+        expected = usual * source
+        far = (target > RATIO * expected + SLACK) | (expected > RATIO * target + SLACK)
+        rows = np.flatnonzero(far)
+        shown = [
+            f"{self._place(i)}: {source[i]} characters against {target[i]}" for i in rows[:EXAMPLES]
+        ]
+        return usual, Finding(len(rows), tuple(shown))
+
+    def _place(self, row: int) -> str:
+        return f"{list(self.files)[self.file[row]]}, line {self.line[row]}"
+
+
+def render(findings: Findings) -> str:
+    """Draw the findings as plain text."""
+    report = [
+        f"pairs        {findings.pairs:,}",
+        f"sources      {findings.sources:,} different, "
+        f"{findings.sources_with_several_targets:,} with several targets",
+    ]
+    if overlap := findings.overlap:
+        report.append(
+            f"dev          {overlap.dev_pairs:,} pairs: {overlap.same_pairs:,} are among these, "
+            f"{overlap.same_sources:,} have a source that is"
+        )
+    blank = f" ({findings.blank_lines:,} blank, {findings.one_sided_lines:,} with one side blank)"
+    report += _rendered("bad lines    ", findings.bad_lines, blank)
+    report += _rendered("duplicates   ", findings.duplicates)
+    for name, side in (("source", findings.source), ("target", findings.target)):
+        if side is not None:
+            report += _histogram(name, side)
+    if findings.usual_ratio is not None:
+        usual = (
+            f" (a target has usually {findings.usual_ratio:.2f} characters for one of its source)"
+        )
+        report += _rendered("outliers     ", findings.ratio_outliers, usual)
+    for kind, finding in findings.unusual.items():
+        if finding.count:
+            report += _rendered(f"unusual      {KINDS[kind]}: ", finding)
+    return "\n".join(report) + "\n"
+
+
+def _rendered(name: str, finding: Finding, more: str = "") -> list[str]:
+    return [f"{name}{finding.count:,}{more}", *(f"  {example}" for example in finding.examples)]
+
+
+def _histogram(name: str, side: Side) -> list[str]:
+    quartiles = ", ".join(f"{quartile:,}" for quartile in side.quartiles)
+    rows = [
+        f"{name}       {side.minimum:,} to {side.maximum:,} characters, quartiles {quartiles}; "
+        f"{side.alphabet_size:,} symbols; spaces in {side.with_spaces:.0%} of lines"
+    ]
+    ends = [*(min(start - 1, side.maximum) for start in side.starts[1:]), side.maximum]
+    for start, end, count in zip(side.starts, ends, side.counts, strict=True):
+        if start <= side.maximum:
+            rows.append(f"{start:>9,}–{end:<9,} {_bar(count / max(side.counts)):<40} {count:,}")
+    return rows
+
+
+def _bar(share: float, width: int = 40) -> str:
+    """Draw a share of the width in eighths of a character; what is not nothing is seen."""
+    eighths = max(int(share * width * 8 + 0.5), share > 0)
+    return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()

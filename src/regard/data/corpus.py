@@ -1,0 +1,218 @@
+"""Encoded pairs on disk: ids end to end, and where each line begins.
+
+A corpus is a folder of two .npy files and a note: `ids.npy` holds the ids of source, target,
+source, target … (int32), `offsets.npy` where each of them begins and the last ends (int64),
+`corpus.json` the counts and the fingerprint. Rows are read by their position, not through a memory
+map: the pages of a map count as the process's memory, and a few hundred rows at random touch nearly
+all of them.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import struct
+import weakref
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO, Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.errors import DataError
+
+Ids = NDArray[np.int32]
+
+_VERSION = 1
+_NAMES = {"ids.npy", "offsets.npy", "corpus.json"}
+_IDS, _OFFSETS = np.dtype("<i4"), np.dtype("<i8")
+_HEADER = 128
+_CHUNK = 1 << 16
+
+
+def write_corpus(folder: Path, rows: Iterable[tuple[list[int], list[int]]]) -> "Corpus":
+    """Write rows as they come; the folder is there whole or not at all.
+
+    An older corpus in its place is replaced; a folder of anything else is refused.
+    """
+    folder = Path(folder)
+    if folder.exists() and not _replaceable(folder):
+        problem = "it is there and no corpus, but it must not be lost; another name would do"
+        raise DataError(str(folder), None, problem)
+    unfinished = folder.with_name(folder.name + ".unfinished")
+    try:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(parents=True)
+        _write(unfinished, rows)
+        _put_in_place(unfinished, folder)
+    except OSError as error:
+        problem = f"it cannot be written ({error.strerror or error}); a folder with room would do"
+        raise DataError(str(folder), None, problem) from None
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+    return Corpus.open(folder)
+
+
+def _replaceable(folder: Path) -> bool:
+    return folder.is_dir() and {path.name for path in folder.iterdir()} <= _NAMES
+
+
+def _write(folder: Path, rows: Iterable[tuple[list[int], list[int]]]) -> None:
+    with open(folder / "ids.npy", "wb") as flat, open(folder / "offsets.npy", "wb") as starts:
+        ids, offsets = _Column(flat, _IDS), _Column(starts, _OFFSETS)
+        offsets.extend([0])
+        for source, target in rows:
+            ids.extend(source)
+            offsets.extend([ids.count, ids.count + len(target)])
+            ids.extend(target)
+        digests = [ids.finish(), offsets.finish()]
+    note = {
+        "fingerprint": _fingerprint(digests),
+        "ids": ids.count,
+        "pairs": offsets.count // 2,
+        "version": _VERSION,
+    }
+    with open(folder / "corpus.json", "w", encoding="utf-8") as file:
+        file.write(json.dumps(note) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    _sync(folder)
+
+
+def _put_in_place(unfinished: Path, folder: Path) -> None:
+    old = folder.with_name(folder.name + ".old")
+    shutil.rmtree(old, ignore_errors=True)
+    if folder.exists():
+        folder.rename(old)
+    unfinished.rename(folder)
+    _sync(folder.parent)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _sync(folder: Path) -> None:
+    """Make the names in a folder last: a file's own fsync does not."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _fingerprint(digests: Iterable[bytes]) -> str:
+    return hashlib.sha256(b"".join(digests)).hexdigest()
+
+
+def _header(kind: np.dtype[Any], count: int) -> bytes:
+    """Return the .npy header of an array; of one size whatever the count, to be filled in last."""
+    text = f"{{'descr': '{kind.str}', 'fortran_order': False, 'shape': ({count},), }}"
+    start = b"\x93NUMPY\x01\x00"
+    size = _HEADER - len(start) - 2
+    return start + struct.pack("<H", size) + text.ljust(size - 1).encode() + b"\n"
+
+
+@final
+class _Column:
+    """An array that grows on disk, a chunk of it in memory."""
+
+    def __init__(self, file: IO[bytes], kind: np.dtype[Any]) -> None:
+        file.write(bytes(_HEADER))
+        self.file, self.kind = file, kind
+        self.count = 0
+        self.waiting: list[int] = []
+        self.digest = hashlib.sha256()
+
+    def extend(self, values: list[int]) -> None:
+        self.waiting += values
+        self.count += len(values)
+        if len(self.waiting) >= _CHUNK:
+            self._flush()
+
+    def finish(self) -> bytes:
+        """Fill in the header, make the file last, and return the digest of what it holds."""
+        self._flush()
+        self.file.seek(0)
+        self.file.write(_header(self.kind, self.count))
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        return self.digest.digest()
+
+    def _flush(self) -> None:
+        data = np.array(self.waiting, dtype=self.kind).tobytes()
+        self.digest.update(data)
+        self.file.write(data)
+        self.waiting = []
+
+
+@final
+class Corpus:
+    """Encoded pairs, read from disk row by row; only their lengths are in memory."""
+
+    def __init__(self, folder: Path, note: dict[str, Any]) -> None:
+        self.folder = folder
+        self.fingerprint: str = note["fingerprint"]
+        self._ids = self._opened("ids.npy", _IDS, note["ids"])
+        self._offsets = self._opened("offsets.npy", _OFFSETS, 2 * note["pairs"] + 1)
+        if _fingerprint(map(_digest, (self._ids, self._offsets))) != self.fingerprint:
+            raise ValueError("what it holds is not what was written")
+        self.source_lengths, self.target_lengths = self._lengths(note["pairs"])
+
+    @classmethod
+    def open(cls, folder: Path) -> "Corpus":
+        """Open a folder that `write_corpus` made, having read it once to see that it is whole."""
+        try:
+            note = json.loads((Path(folder) / "corpus.json").read_text(encoding="utf-8"))
+            if note["version"] != _VERSION:
+                raise ValueError(f"its version is {note['version']}, not {_VERSION}")
+            return cls(Path(folder), note)
+        except OSError as error:
+            reason = f"{Path(error.filename or folder).name}: {error.strerror}"
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            reason = str(error) if type(error) is ValueError else "its note cannot be read"
+        problem = f"the corpus is damaged ({reason}); encoding the pairs again would do"
+        raise DataError(str(folder), None, problem)
+
+    def __len__(self) -> int:
+        return len(self.source_lengths)
+
+    def __getitem__(self, row: int) -> tuple[Ids, Ids]:
+        if not 0 <= row < len(self):
+            raise IndexError(f"row {row} of {len(self)}")
+        source, target = int(self.source_lengths[row]), int(self.target_lengths[row])
+        start = int(self._read(self._offsets, _OFFSETS, 2 * row, 1)[0])
+        ids = self._read(self._ids, _IDS, start, source + target)
+        return ids[:source], ids[source:]
+
+    def _read(self, file: int, kind: np.dtype[Any], start: int, count: int) -> NDArray[Any]:
+        data = os.pread(file, count * kind.itemsize, _HEADER + start * kind.itemsize)
+        if len(data) < count * kind.itemsize:
+            problem = "the corpus was cut while it was read; encoding the pairs again would do"
+            raise DataError(str(self.folder), None, problem)
+        return np.frombuffer(data, dtype=kind)
+
+    def _opened(self, name: str, kind: np.dtype[Any], count: int) -> int:
+        descriptor = os.open(self.folder / name, os.O_RDONLY)
+        weakref.finalize(self, os.close, descriptor)
+        if os.fstat(descriptor).st_size != _HEADER + count * kind.itemsize:
+            raise ValueError(f"{name} has the wrong size")
+        if os.pread(descriptor, _HEADER, 0) != _header(kind, count):
+            raise ValueError(f"{name} has another header")
+        return descriptor
+
+    def _lengths(self, pairs: int) -> tuple[Ids, Ids]:
+        source, target = np.empty(pairs, dtype=np.int32), np.empty(pairs, dtype=np.int32)
+        for start in range(0, pairs, _CHUNK):
+            end = min(start + _CHUNK, pairs)
+            offsets = self._read(self._offsets, _OFFSETS, 2 * start, 2 * (end - start) + 1)
+            lengths = np.diff(offsets)
+            source[start:end], target[start:end] = lengths[::2], lengths[1::2]
+        return source, target
+
+
+def _digest(descriptor: int) -> bytes:
+    """Hash what a file holds after its header."""
+    digest, position = hashlib.sha256(), _HEADER
+    while data := os.pread(descriptor, _CHUNK, position):
+        digest.update(data)
+        position += len(data)
+    return digest.digest()

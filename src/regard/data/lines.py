@@ -1,0 +1,164 @@
+"""Bytes to lines, and a sentence for whatever is no line; knows nothing of pairs.
+
+A line ends at "\\n" and nowhere else: U+2028, U+0085 and a "\\r" inside stay. One "\\r" at its end
+(CRLF) and a byte order mark before the first line are removed. Whether the bytes are compressed is
+seen in them, not in the file's name. Memory holds one line, however long the file.
+"""
+
+import gzip
+import io
+import os
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import IO, Any, final
+
+from typing_extensions import override
+
+from regard.errors import DataError
+
+MAX_CHARACTERS = 1_000_000
+"""The longest line that is read: a longer one is a file without line ends, not a line."""
+
+STANDARD_INPUT = "standard input"
+"""What a sentence calls the file "-"."""
+
+AnyPath = str | os.PathLike[str]
+
+_GZIP = b"\x1f\x8b"
+_BOM = b"\xef\xbb\xbf"
+# a character has at most four bytes; with the line end, no line that is short enough is cut
+_MAX_BYTES = 4 * MAX_CHARACTERS + len(_BOM) + len(b"\r\n")
+
+
+def shown(path: AnyPath) -> str:
+    """Return what a sentence calls a file."""
+    return STANDARD_INPUT if os.fspath(path) == "-" else os.fspath(path)
+
+
+def lines(path: AnyPath) -> Iterator[str | DataError]:
+    """Yield each line, or what is wrong with it; raise where the file cannot be read on."""
+    name, number = shown(path), 0
+    try:
+        with _opened(path) as file:
+            while (raw := file.readline(_MAX_BYTES)) and (number or raw != _BOM):
+                number += 1
+                try:
+                    whole = _whole(raw, file)
+                    if number == 1:
+                        whole = whole.removeprefix(_BOM)
+                    yield _text(whole)
+                except ValueError as error:
+                    yield DataError(name, number, str(error))
+    except EOFError:
+        problem = "the gzip data ends too early; fetching or compressing the file again would do"
+        raise DataError(name, number + 1, problem) from None
+    except (gzip.BadGzipFile, zlib.error):
+        problem = "the gzip data is damaged; fetching or compressing the file again would do"
+        raise DataError(name, number + 1, problem) from None
+    except OSError as error:
+        raise DataError(name, number + 1, _unreadable(error, name)) from None
+    if number == 0:
+        raise DataError(name, None, "it is empty, but it must hold a line; a file of text would do")
+
+
+def _whole(raw: bytes, file: IO[bytes]) -> bytes:
+    """Return the line as it is; skip the rest of one that is too long, and refuse it."""
+    if len(raw) < _MAX_BYTES or raw.endswith(b"\n"):
+        return raw
+    while raw and not raw.endswith(b"\n"):
+        raw = file.readline(_MAX_BYTES)
+    raise _too_long()
+
+
+def _text(raw: bytes) -> str:
+    raw = raw.removesuffix(b"\n").removesuffix(b"\r")
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"byte {error.start + 1} of the line is 0x{raw[error.start]:02x}, but the line must be "
+            "UTF-8; saving the file as UTF-8 would do"
+        ) from None
+    if len(text) > MAX_CHARACTERS:
+        raise _too_long()
+    if "\0" in text:
+        where = text.index("\0") + 1
+        raise ValueError(
+            f"character {where} of the line is NUL, but a line must be text; removing it would do"
+        )
+    return text
+
+
+def _too_long() -> ValueError:
+    return ValueError(
+        f"the line is longer than {MAX_CHARACTERS:,} characters, but it must not be; "
+        "splitting it into lines would do"
+    )
+
+
+@contextmanager
+def _opened(path: AnyPath) -> Iterator[IO[bytes]]:
+    """Open a file or standard input, and unpack what is packed."""
+    with ExitStack() as stack:
+        raw = _standard_input() if os.fspath(path) == "-" else stack.enter_context(_open(path))
+        # one byte, then one more only if it may be gzip: a prompt must not wait for a second
+        head = raw.read(1)
+        if head == _GZIP[:1]:
+            head += raw.read(1)
+        whole: Any = io.BufferedReader(_Rejoined(head, raw))
+        if head == _GZIP:
+            # the outer buffer cuts lines in C; GzipFile's own readline is many times slower
+            whole = io.BufferedReader(stack.enter_context(gzip.GzipFile(fileobj=whole, mode="rb")))
+        yield whole
+
+
+def _standard_input() -> IO[bytes]:
+    if sys.stdin is None:
+        raise DataError(STANDARD_INPUT, None, "it is closed, but it must be a file or a pipe")
+    return sys.stdin.buffer
+
+
+def _open(path: AnyPath) -> IO[bytes]:
+    name = os.fspath(path)
+    try:
+        return open(name, "rb")
+    except ValueError:
+        # a NUL in a name
+        problem = "there is no such file; the path of a file that exists would do"
+        raise DataError(repr(name), None, problem) from None
+    except OSError as error:
+        raise DataError(name, None, _unreadable(error, name)) from None
+
+
+def _unreadable(error: OSError, name: str) -> str:
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return "there is no such file; the path of a file that exists would do"
+    if isinstance(error, IsADirectoryError):
+        return "it is a folder, but it must be a file; a file inside it would do"
+    if isinstance(error, PermissionError):
+        return f"this user may not read it, but must; chmod +r {name} would do"
+    return f"it cannot be read ({error.strerror or error}); a copy on another disk would do"
+
+
+@final
+class _Rejoined(io.RawIOBase):
+    """The bytes that were looked at, then the rest: a pipe cannot be wound back."""
+
+    def __init__(self, head: bytes, rest: IO[bytes]) -> None:
+        super().__init__()
+        self.head = head
+        self.rest: Any = rest
+
+    @override
+    def readable(self) -> bool:
+        return True
+
+    @override
+    def readinto(self, buffer: Any) -> int:
+        # read1 gives what is there, so that a line typed at a terminal is seen at once
+        found = self.head or self.rest.read1(len(buffer))
+        self.head = b""
+        buffer[: len(found)] = found
+        return len(found)

@@ -1,0 +1,79 @@
+"""Characters that seldom belong in a line, and words that mix alphabets; none of it is refused."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from functools import cache
+from itertools import islice
+
+KINDS = {
+    "control": "control characters",
+    "invisible": "invisible characters",
+    "replacement": "replacement characters (a decoding went wrong)",
+    "private": "private use characters",
+    "unassigned": "unassigned characters",
+    "mixed": "words of mixed scripts",
+    "not_nfc": "not in Unicode's composed form (NFC)",
+}
+"""What is looked for, and what a report calls it."""
+
+_CATEGORIES = {
+    **dict.fromkeys(("Cc", "Zl", "Zp"), "control"),
+    "Cf": "invisible",
+    "Co": "private",
+    "Cn": "unassigned",
+    "Cs": "unassigned",
+}
+# joiners are spelling in Persian and in India's scripts, and hold emoji together
+_JOINERS = "\u200c\u200d"
+# the scripts of letters that make words between spaces; a Chinese line may well hold a Latin word
+_SCRIPTS = frozenset(
+    (
+        *("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "GEORGIAN", "COPTIC", "CHEROKEE", "ETHIOPIC"),
+        *("HEBREW", "ARABIC", "SYRIAC", "DEVANAGARI", "BENGALI", "GURMUKHI", "GUJARATI", "ORIYA"),
+        *("TAMIL", "TELUGU", "KANNADA", "MALAYALAM", "SINHALA"),
+    )
+)
+# Greek letters of the phonetic alphabet, which has no others for these sounds
+_PHONETIC = "βθχ"
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+@cache
+def kind_of(character: str) -> str | None:
+    """Return what is unusual about a character, if anything is."""
+    if character == "\ufffd":
+        return "replacement"
+    if character in _JOINERS:
+        return None
+    return _CATEGORIES.get(unicodedata.category(character))
+
+
+@cache
+def script_of(character: str) -> str | None:
+    """Return the script of a letter, by its Unicode name; None for what belongs to any."""
+    if unicodedata.category(character) not in ("Ll", "Lu", "Lt", "Lo") or character in _PHONETIC:
+        return None
+    script = unicodedata.name(character, "").split(" ")[0]
+    return script if script in _SCRIPTS else None
+
+
+def oddities(text: str) -> Iterator[tuple[str, str]]:
+    """Yield each kind of unusual thing in a line once, with what was seen."""
+    # most lines of most files end here
+    if text.isascii() and text.isprintable():
+        return
+    characters = sorted(set(text))
+    seen = {kind: x for x in reversed(characters) if (kind := kind_of(x))}
+    for kind, character in seen.items():
+        yield kind, f"U+{ord(character):04X}"
+    if _mixes(characters):
+        yield from (("mixed", word) for word in islice(filter(_mixes, _WORD.findall(text)), 1))
+    if not unicodedata.is_normalized("NFC", text):
+        composed = unicodedata.normalize("NFC", text)
+        here, there = next((x, y) for x, y in zip(text, composed, strict=False) if x != y)
+        yield "not_nfc", f"U+{ord(here):04X} where NFC has U+{ord(there):04X}"
+
+
+def _mixes(characters: Iterable[str]) -> bool:
+    return len({script_of(character) for character in characters} - {None}) > 1

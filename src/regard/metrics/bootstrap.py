@@ -1,0 +1,104 @@
+"""Is one model better than another, or were the lines lucky? Paired bootstrap (Koehn 2004).
+
+Both are scored on the same lines, drawn again and again with replacement. It says nothing about
+other seeds of training or other kinds of text.
+"""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from regard.errors import ConfigError
+from regard.metrics import lines
+from regard.metrics.lines import Outputs, References, Statistics
+from regard.metrics.scores import LOWER_IS_BETTER, check_names, statistics
+
+ROUNDING = 1e-9
+"""Scores this near are equal: a share of lines, added up in another order, is the same share."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two scores on the same lines; a difference is always the second minus the first.
+
+    p = (1 + #{i : |dᵢ − d| ≥ |d|}) / (1 + samples), with d the difference on the lines as they are
+    and dᵢ that on the i-th sample: how often the draw of lines alone moves the difference by as
+    much, either way. For two equal outputs it is 1.
+    """
+
+    name: str
+    value_a: float
+    value_b: float
+    mean_difference: float
+    interval: tuple[float, float]
+    """The 2.5th and the 97.5th percentile of the samples' differences."""
+
+    p_value: float
+    seed: int
+    samples: int
+    signature: str
+    higher_is_better: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what `json.dumps` takes."""
+        return {**asdict(self), "interval": list(self.interval)}
+
+
+def paired_bootstrap(
+    outputs_a: Outputs,
+    outputs_b: Outputs,
+    references: References,
+    name: str,
+    samples: int = 1000,
+    seed: int = 0,
+) -> Comparison:
+    """Compare what two models made of the same lines, under one metric."""
+    import numpy as np
+
+    _check(name, samples, seed)
+    lines.check(outputs_a, references, "outputs_a")
+    lines.check(outputs_b, references, "outputs_b")
+    a = statistics(name, outputs_a, references)
+    b = statistics(name, outputs_b, references)
+    value_a, value_b = a.value(), b.value()
+
+    drawn = np.array(list(_differences(a, b, samples, seed)))
+    low, high = np.percentile(drawn, [2.5, 97.5])
+    observed = value_b - value_a
+    as_far = np.abs(drawn - observed) >= abs(observed) - ROUNDING
+    return Comparison(
+        name=name,
+        value_a=value_a,
+        value_b=value_b,
+        mean_difference=float(drawn.mean()),
+        interval=(float(low), float(high)),
+        p_value=(1 + int(as_far.sum())) / (1 + samples),
+        seed=seed,
+        samples=samples,
+        signature=f"{a.signature}|bs:{samples}|seed:{seed}|rng:numpy-{np.__version__}",
+        higher_is_better=name not in LOWER_IS_BETTER,
+    )
+
+
+def _differences(a: Statistics, b: Statistics, samples: int, seed: int) -> Iterator[float]:
+    """Draw as many lines as there are, and yield the difference on them; again, and again."""
+    import numpy as np
+
+    rows_a, rows_b = (np.array(part.rows, dtype=np.float64) for part in (a, b))
+    rng = np.random.default_rng(seed)
+    for _ in range(samples):
+        drawn = rng.integers(len(rows_a), size=len(rows_a))
+        # how often each line was drawn: the sums are one product, and memory stays flat
+        times = np.bincount(drawn, minlength=len(rows_a)).astype(np.float64)
+        yield b.formula((times @ rows_b).tolist()) - a.formula((times @ rows_a).tolist())
+
+
+def _check(name: str, samples: int, seed: int) -> None:
+    check_names([name])
+    problems = [
+        f"{setting} = {value}, but it must be a whole number, at least {least}; {would} would do"
+        for setting, value, least, would in (("samples", samples, 1, 1000), ("seed", seed, 0, 0))
+        if type(value) is not int or value < least
+    ]
+    if problems:
+        raise ConfigError("metrics", problems)

@@ -1,0 +1,129 @@
+"""What each line adds to a corpus score: a row of numbers, and the formula for their sums.
+
+No score is an average over lines: rows are summed, over the corpus or over a sample of its lines,
+and the formula is applied once. Two outputs with the same row are worth the same.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from reprlib import repr as shortened
+from typing import Any
+
+from regard import __version__
+from regard.errors import InputError
+
+VERSION = f"regard-{__version__}"
+
+Outputs = Sequence[str]
+References = Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Rows, the formula for their sums, and the recipe of both."""
+
+    rows: Sequence[Sequence[float]]
+    formula: Callable[[Sequence[float]], float]
+    signature: str
+
+    def value(self) -> float:
+        """Apply the formula to the whole corpus."""
+        # one by one from the left, as sacrebleu adds: another order is another last digit
+        return self.formula([reduce(add, column) for column in zip(*self.rows, strict=True)])
+
+
+def check(outputs: Outputs, references: References, what: str = "outputs") -> None:
+    """Refuse lines that do not go together: each output needs a list of references."""
+    if len(outputs) != len(references):
+        raise InputError(
+            f"{what} = {len(outputs)} lines, but it must be {len(references)}, "
+            "as many as there are lists of references"
+        )
+    if not outputs:
+        raise InputError(f"{what} = 0 lines, but it must be at least 1")
+    for number, texts in enumerate(references, 1):
+        if isinstance(texts, str):
+            raise InputError(
+                f"references of line {number} = {shortened(texts)}, but it must be a list of "
+                f"texts; [{shortened(texts)}] would do"
+            )
+        if not texts:
+            raise InputError(
+                f"references of line {number} = [], but it must be a list of at least one text"
+            )
+
+
+def sacrebleu_statistics(metric: Any, outputs: Outputs, references: References) -> Statistics:
+    """Let one of sacrebleu's metrics count; its score is its own command line's."""
+    rows = metric._extract_corpus_statistics(list(outputs), streams(references))
+
+    def formula(sums: Sequence[float]) -> float:
+        return float(metric._compute_score_from_stats(sums).score)
+
+    name = metric._compute_score_from_stats(rows[0]).name
+    return Statistics(rows, formula, f"{name}|{metric.get_signature()}")
+
+
+def streams(references: References) -> list[list[str | None]]:
+    """Turn lists of references around: the first of every line, the second of every line, …
+
+    A line that has no such reference gets None, which sacrebleu leaves out; '' would count as a
+    reference of length 0 and change BLEU and TER.
+    """
+    return [
+        [texts[index] if index < len(texts) else None for texts in references]
+        for index in range(max(map(len, references)))
+    ]
+
+
+def match_statistics(outputs: Outputs, references: References) -> Statistics:
+    """Count the lines that equal any of their references, and the lines."""
+    pairs = zip(outputs, references, strict=True)
+    rows = [(int(output in texts), 1) for output, texts in pairs]
+    signature = f"exact|nrefs:{_count(references)}|refs:any|version:{VERSION}"
+    return Statistics(rows, rate, signature)
+
+
+def edit_statistics(name: str, unit: str, outputs: Outputs, references: References) -> Statistics:
+    """Count the edits to the best reference of each line, and the units in it.
+
+    The best has the fewest edits; among equals it is the longest.
+    """
+    import rapidfuzz
+    from rapidfuzz.distance import Levenshtein
+
+    split = _characters if unit == "character" else _words
+
+    def row(output: str, texts: Sequence[str]) -> tuple[int, int]:
+        theirs = [split(text) for text in texts]
+        edits, length = min((Levenshtein.distance(split(output), x), -len(x)) for x in theirs)
+        return edits, -length
+
+    rows = [row(output, texts) for output, texts in zip(outputs, references, strict=True)]
+    counted = f"{name}|nrefs:{_count(references)}|refs:best|unit:{unit}"
+    return Statistics(rows, rate, f"{counted}|rapidfuzz:{rapidfuzz.__version__}|version:{VERSION}")
+
+
+def rate(sums: Sequence[float]) -> float:
+    """Return the first sum in percent of the second.
+
+    Where the references are empty throughout, any edit makes it 100, as in sacrebleu's TER.
+    """
+    part, whole = sums
+    return 100 * part / whole if whole else 100.0 * (part > 0)
+
+
+def _characters(line: str) -> Sequence[Hashable]:
+    return line
+
+
+def _words(line: str) -> Sequence[Hashable]:
+    return [word for word in line.split(" ") if word]
+
+
+def _count(references: References) -> str:
+    """Return how many references each line has, or `var`, as sacrebleu's signatures say it."""
+    counts = {len(texts) for texts in references}
+    return str(counts.pop()) if len(counts) == 1 else "var"

@@ -1,0 +1,136 @@
+"""Corpus scores, each with the recipe it was computed by.
+
+BLEU, chrF and TER are sacrebleu's, to the last digit; exact match and the edit rates are ours.
+Nothing here normalizes Unicode; case is folded and words are split where a signature says so.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from difflib import get_close_matches
+from functools import partial
+from typing import Any
+
+from regard.errors import ConfigError
+from regard.metrics import lines
+from regard.metrics.lines import Outputs, References, Statistics
+
+LOWER_IS_BETTER = {"ter", "cer", "wer", "per"}
+
+
+@dataclass(frozen=True)
+class Score:
+    """A number, in percent or on a scale to 100, and how to compute it again."""
+
+    name: str
+    value: float
+    signature: str
+    higher_is_better: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what `json.dumps` takes."""
+        return asdict(self)
+
+
+def bleu(outputs: Outputs, references: References) -> Score:
+    """Compute BLEU (Papineni et al. 2002) through sacrebleu."""
+    return _score("bleu", outputs, references)
+
+
+def chrf(outputs: Outputs, references: References) -> Score:
+    """Compute chrF2 (Popović 2015) through sacrebleu."""
+    return _score("chrf", outputs, references)
+
+
+def ter(outputs: Outputs, references: References) -> Score:
+    """Compute the translation edit rate (Snover et al. 2006) through sacrebleu.
+
+    It searches for words that were moved, in Python: long lines with many of them are slow.
+    """
+    return _score("ter", outputs, references)
+
+
+def exact_match(outputs: Outputs, references: References) -> Score:
+    """Compute the share of outputs that equal any of their references, in percent."""
+    return _score("exact", outputs, references)
+
+
+def character_error_rate(outputs: Outputs, references: References) -> Score:
+    """Compute the edits in percent of the characters of each line's best reference."""
+    return _score("cer", outputs, references)
+
+
+def word_error_rate(outputs: Outputs, references: References) -> Score:
+    """Compute the edits in percent of the words of each line's best reference.
+
+    Words are what spaces separate.
+    """
+    return _score("wer", outputs, references)
+
+
+def phone_error_rate(outputs: Outputs, references: References) -> Score:
+    """Compute the word error rate, under the name it has where spaces separate phones."""
+    return _score("per", outputs, references)
+
+
+METRICS: dict[str, Callable[[Outputs, References], Score]] = {
+    "bleu": bleu,
+    "chrf": chrf,
+    "ter": ter,
+    "exact": exact_match,
+    "cer": character_error_rate,
+    "wer": word_error_rate,
+    "per": phone_error_rate,
+}
+
+
+def evaluate(
+    outputs: Outputs,
+    references: References,
+    names: Sequence[str] = ("bleu", "chrf", "ter", "exact", "cer", "wer"),
+) -> list[Score]:
+    """Compute the scores of these names, in this order."""
+    names = (names,) if isinstance(names, str) else names
+    check_names(names)
+    return [METRICS[name](outputs, references) for name in names]
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Refuse names that no metric has, all of them at once."""
+    known = list(METRICS)
+    either = f"{', '.join(known[:-1])} or {known[-1]}"
+    if problems := [
+        f"name = {name}, but it must be {either}; "
+        f"{get_close_matches(str(name).lower(), known, n=1, cutoff=0)[0]} would do"
+        for name in names
+        if name not in METRICS
+    ]:
+        raise ConfigError("metrics", problems)
+
+
+def statistics(name: str, outputs: Outputs, references: References) -> Statistics:
+    """Count what a metric counts, line by line."""
+    match name:
+        case "bleu" | "chrf" | "ter":
+            return lines.sacrebleu_statistics(_sacrebleu(name), outputs, references)
+        case "exact":
+            return lines.match_statistics(outputs, references)
+        case _:
+            unit = {"cer": "character", "wer": "word", "per": "phone"}[name]
+            return lines.edit_statistics(name, unit, outputs, references)
+
+
+def _score(name: str, outputs: Outputs, references: References) -> Score:
+    lines.check(outputs, references)
+    counted = statistics(name, outputs, references)
+    return Score(name, counted.value(), counted.signature, name not in LOWER_IS_BETTER)
+
+
+def _sacrebleu(name: str) -> Any:
+    """Return sacrebleu's own metric with the defaults of its command line."""
+    from sacrebleu.metrics.bleu import BLEU
+    from sacrebleu.metrics.chrf import CHRF
+    from sacrebleu.metrics.ter import TER
+
+    # force silences a warning about spaces before full stops; it changes no number
+    kinds: dict[str, Any] = {"bleu": partial(BLEU, force=True), "chrf": CHRF, "ter": TER}
+    return kinds[name]()

@@ -1,0 +1,1 @@
+"""Where a model looked, as a picture: no torch, and no model."""

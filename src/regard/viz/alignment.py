@@ -1,0 +1,89 @@
+"""One attention matrix and the tokens it belongs to: what every picture is drawn from."""
+
+from dataclasses import dataclass
+from reprlib import repr as shortened
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from regard.errors import InputError
+
+ROUNDING = 1e-2
+"""How far outside of [0, 1] a weight may be: half precision and means over heads round."""
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    """Weights of target tokens (rows) over source tokens (columns), both in reading order.
+
+    The last target token may be an end mark of the caller's choice: it looked somewhere too.
+    """
+
+    source: tuple[str, ...]
+    target: tuple[str, ...]
+    weights: Float[np.ndarray, "T S"]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "source", tuple(self.source))
+        object.__setattr__(self, "target", tuple(self.target))
+        object.__setattr__(self, "weights", _numbers(self.weights))
+        self._check()
+
+    def _check(self) -> None:
+        shape = (len(self.target), len(self.source))
+        if self.weights.shape != shape:
+            raise InputError(
+                f"weights = an array of {_by(self.weights.shape)}, but it must be {_by(shape)}: "
+                "a row for each target token, a column for each source token"
+            )
+        # written so that NaN is outside too
+        inside = (self.weights >= -ROUNDING) & (self.weights <= 1 + ROUNDING)
+        if not inside.all():
+            row, column = np.argwhere(~inside)[0]
+            raise InputError(
+                f"weights = {self.weights[row, column]} for target {row + 1} "
+                f"({self.target[row]!r}) and source {column + 1} ({self.source[column]!r}), "
+                "but it must be a number from 0 to 1"
+            )
+
+    def largest(self, row: int) -> int | None:
+        """Return the source position that a target token looked at most, the first of equals.
+
+        None where it looked at nothing: all its weights are zero, or there is no source.
+        """
+        weights = self.weights[row]
+        return int(weights.argmax()) if weights.any() else None
+
+    def pharaoh(self, rows: int | None = None) -> str:
+        """Return `source-target` pairs from 0, one for each target token that looked somewhere.
+
+        `rows` takes only so many target tokens, so that an end mark can be left out.
+        """
+        looked = ((self.largest(row), row) for row in range(len(self.target))[:rows])
+        return " ".join(f"{column}-{row}" for column, row in looked if column is not None)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what `json.dumps` takes; numbers as they are."""
+        return {
+            "source": list(self.source),
+            "target": list(self.target),
+            "weights": self.weights.tolist(),
+        }
+
+
+def _numbers(weights: object) -> Float[np.ndarray, "..."]:
+    """Copy what was given, in its own precision, so that nobody changes it under a picture."""
+    try:
+        copied = np.array(weights)
+        copied = copied if copied.dtype.kind == "f" else copied.astype(np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"weights = {shortened(weights)}, but it must be an array of numbers"
+        ) from None
+    copied.setflags(write=False)
+    return copied
+
+
+def _by(shape: tuple[int, ...]) -> str:
+    return " × ".join(map(str, shape)) or "no axis"

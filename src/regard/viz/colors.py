@@ -1,0 +1,42 @@
+"""A weight as a color: dark violet for 0, yellow for 1, lighter all the way, as in viridis."""
+
+RGB = tuple[int, int, int]
+
+ANCHORS: tuple[RGB, ...] = (
+    (68, 1, 84),
+    (59, 82, 139),
+    (33, 145, 140),
+    (94, 201, 98),
+    (253, 231, 37),
+)
+BLACK, WHITE = (0, 0, 0), (255, 255, 255)
+
+
+def ramp(weight: float) -> RGB:
+    """Return a weight's color, between the two nearest anchors; what is outside [0, 1] is cut."""
+    position = min(max(float(weight), 0.0), 1.0) * (len(ANCHORS) - 1)
+    below = min(int(position), len(ANCHORS) - 2)
+    share = position - below
+    low, high = ANCHORS[below], ANCHORS[below + 1]
+    red, green, blue = (round(a + share * (b - a)) for a, b in zip(low, high, strict=True))
+    return red, green, blue
+
+
+def ink(background: RGB) -> RGB:
+    """Return black or white, whichever stands out more."""
+    # where (1 + 0.05) / (L + 0.05) = (L + 0.05) / 0.05, the contrasts of WCAG 2
+    return BLACK if luminance(background) > 0.1791 else WHITE
+
+
+def luminance(color: RGB) -> float:
+    """Return the relative luminance L of WCAG 2, from 0 (black) to 1 (white)."""
+    red, green, blue = (
+        x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4
+        for x in (part / 255 for part in color)
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def percent(weight: float) -> str:
+    """Write a weight in percent, or nothing where that would be 0."""
+    return f"{rounded}" if (rounded := round(100 * float(weight))) else ""

@@ -1,0 +1,115 @@
+"""An alignment as a heatmap in the terminal: a row for each target token, a column for each source.
+
+Source labels are cut to their columns and spelled out below; no cell is ever broken. Nothing here
+prints, and whether there may be color is the caller's to know.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from shutil import get_terminal_size
+from typing import NamedTuple
+
+from rich.cells import cell_len
+
+from regard.viz.alignment import Alignment
+from regard.viz.colors import ink, percent, ramp
+from regard.viz.labels import fit, isolate, right_to_left, visible
+
+NARROWEST = 24
+SHADES = " ░▒▓█"
+# least and most cells of a column, a space included: roomy ones first. Numbers need four.
+COLUMN_SIZES = ((4, 17), (4, 11), (4, 7), (2, 7))
+FOR_NUMBERS = 4
+
+
+class Label(NamedTuple):
+    """A token made visible, and what of it fits."""
+
+    whole: str
+    shown: str
+    isolated: bool
+
+    def padded(self, width: int, right: bool = False) -> str:
+        """Fill up with spaces, which stay outside of what may run from right to left."""
+        space = " " * (width - cell_len(self.shown))
+        return space + self.text(self.shown) if right else self.text(self.shown) + space
+
+    def text(self, part: str) -> str:
+        """Keep the direction of a part to itself, where any label of the picture needs it."""
+        return isolate(part) if self.isolated else part
+
+
+def render(alignment: Alignment, *, color: bool, width: int | None = None) -> str:
+    """Draw the weights as colored blocks with percentages, or as shades of gray characters.
+
+    Without a width it is the terminal's. Columns that do not fit are counted, not drawn.
+    """
+    width = max(NARROWEST, get_terminal_size().columns if width is None else width)
+    source, target = ([visible(token) for token in x] for x in (alignment.source, alignment.target))
+    isolated = any(map(right_to_left, (*source, *target)))
+
+    margin = min(max(map(cell_len, target), default=0), width // 3)
+    sizes, numbers = _columns(source, width - margin - 1)
+    columns = [
+        Label(whole, fit(whole, size - 1), isolated)
+        for whole, size in zip(source, sizes, strict=False)
+    ]
+    rows = [Label(whole, fit(whole, margin), isolated) for whole in target]
+
+    lines = [" " * (margin + 1) + "".join(map(Label.padded, columns, sizes))]
+    for label, weights in zip(rows, alignment.weights.tolist(), strict=True):
+        cells = zip(weights, sizes, strict=False)
+        drawn = "".join(_cell(weight, size, color, numbers) for weight, size in cells)
+        lines.append(f"{label.padded(margin, right=True)} {drawn}")
+    if left_out := len(source) - len(columns):
+        lines.append(f"… {left_out} more column{'s' if left_out > 1 else ''}")
+    lines += [*_legend("columns", columns, width), *_legend("rows", rows, width)]
+    lines += ["", _key(color)] if rows and columns else []
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _columns(labels: Sequence[str], room: int) -> tuple[list[int], bool]:
+    """Return the width of each column that fits, and whether they are wide enough for numbers."""
+    for least, most in COLUMN_SIZES:
+        sizes = [min(max(cell_len(label) + 1, least), most) for label in labels]
+        if sum(sizes) <= room:
+            return sizes, least >= FOR_NUMBERS
+    return [size for size, end in zip(sizes, accumulate(sizes), strict=True) if end <= room], False
+
+
+def _cell(weight: float, size: int, color: bool, numbers: bool) -> str:
+    if color:
+        return _painted(weight, percent(weight).rjust(3) if numbers else "", size)
+    nearest = round(min(max(weight, 0.0), 1.0) * (len(SHADES) - 1))
+    return f"{SHADES[nearest] * (size - 1)} "
+
+
+def _painted(weight: float, text: str, size: int) -> str:
+    """Write on the weight's color, and end the color with the cell."""
+    background = ramp(weight)
+    on = ";".join(map(str, background))
+    letters = ";".join(map(str, ink(background)))
+    return f"\x1b[48;2;{on};38;2;{letters}m{text.ljust(size)}\x1b[0m"
+
+
+def _legend(what: str, labels: Sequence[Label], width: int) -> Iterator[str]:
+    """Spell out the labels that were cut, by their number from 1."""
+    cut = [(number, label) for number, label in enumerate(labels, 1) if label.shown != label.whole]
+    line = f"{what}:"
+    for number, label in cut:
+        shown = fit(label.whole, width - len(f"  {number} "))
+        entry = f" {number} {label.text(shown)}"
+        if cell_len(line) + cell_len(entry) > width:
+            yield line
+            line = " "
+        line += entry
+    if cut:
+        yield line
+
+
+def _key(color: bool) -> str:
+    """Say what the colors or shades stand for."""
+    weights = [index / (len(SHADES) - 1) for index in range(len(SHADES))]
+    if color:
+        return "".join(_painted(w, f"{100 * w:3.0f}", 4) for w in weights) + " %"
+    return " ".join(f"{SHADES[i]} {100 * w:.0f}" for i, w in enumerate(weights) if i) + " %"

@@ -1,0 +1,286 @@
+"""Pairs from one TSV, two files or JSON lines; every complaint a sentence with file and line."""
+
+import gzip
+import json
+
+import pytest
+
+from regard.data.pairs import Columns, Pair, problems, read_pairs, scan
+from regard.errors import ConfigError, DataError
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(text, name="pairs.tsv"):
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return write
+
+
+def sides(pairs):
+    return [(pair.source, pair.target) for pair in pairs]
+
+
+def refusal(*args, **kwargs):
+    with pytest.raises(DataError) as caught:
+        list(read_pairs(*args, **kwargs))
+    return str(caught.value)
+
+
+def test_a_pair_knows_its_file_and_line(written):
+    path = written("a\tb\nc d\té\n")
+    assert list(read_pairs(path)) == [
+        Pair("a", "b", str(path), 1),
+        Pair("c d", "é", str(path), 2),
+    ]
+
+
+def test_the_same_source_may_have_several_targets(written):
+    assert sides(read_pairs(written("a\tb\na\tc\n"))) == [("a", "b"), ("a", "c")]
+
+
+def test_strange_line_separators_stay_inside_a_side(written):
+    text = "a\u2028b\tc\u0085d\r\ne\tf\n"
+    assert sides(read_pairs(written(text))) == [("a\u2028b", "c\u0085d"), ("e", "f")]
+
+
+BLANK_SOURCE = (
+    "the source is blank, but it must hold text; filling it in or removing the line would do"
+)
+BLANK_TARGET = (
+    "the target is blank, but it must hold text; filling it in or removing the line would do"
+)
+BLANK = "both sides are blank, but they must hold text; removing the line would do"
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("ab", "the line has no tab, but it must be source, tab, target; a tab between would do"),
+        (
+            "a\tb\tc",
+            "the line has 2 tabs, but it must have 1; --columns source=1 target=2 would do",
+        ),
+        (
+            "a\t\tc\t",
+            "the line has 3 tabs, but it must have 1; --columns source=1 target=2 would do",
+        ),
+        ("\tb", BLANK_SOURCE),
+        (" \u3000\tb", BLANK_SOURCE),
+        ("a\t", BLANK_TARGET),
+        ("a\t\r", BLANK_TARGET),
+        ("", BLANK),
+        ("\t", BLANK),
+        (" \t\t ", BLANK),
+    ],
+)
+def test_a_bad_line_of_a_tsv_is_refused_in_one_sentence(written, line, problem):
+    path = written(f"x\ty\n{line}\nx\ty\n")
+    assert refusal(path) == f"{path}, line 2: {problem}"
+    assert [str(error) for error in problems(path)] == [f"{path}, line 2: {problem}"]
+
+
+def test_what_comes_before_a_bad_line_has_been_read(written):
+    pairs = read_pairs(written("a\tb\nbad\nc\td\n"))
+    assert sides([next(pairs)]) == [("a", "b")]
+    with pytest.raises(DataError):
+        next(pairs)
+
+
+def test_a_scan_goes_on_after_a_bad_line_and_keeps_the_order(written):
+    items = list(scan(written(b"a\tb\nbad\n\xff\tx\nc\td\n")))
+    assert [type(item) for item in items] == [Pair, DataError, DataError, Pair]
+    assert [item.line for item in items] == [1, 2, 3, 4]
+
+
+def test_what_ends_a_scan_is_its_last_item(written, tmp_path):
+    (only,) = scan(tmp_path / "none.tsv")
+    assert isinstance(only, DataError)
+    *_, last = scan(written(gzip.compress(b"a\tb\n" * 100)[:-4]))
+    assert last.problem.startswith("the gzip data ends too early")
+
+
+def test_columns_are_counted_from_one_and_joined_by_a_space(written):
+    path = written("lemma\tform\tV;PST\n")
+    both = Columns.parse("source=1,3 target=2")
+    assert both == Columns(source=(1, 3), target=(2,))
+    assert sides(read_pairs(path, columns=both)) == [("lemma V;PST", "form")]
+    swapped = Columns.parse("  target=1   source=3,3,1 ")
+    assert sides(read_pairs(path, columns=swapped)) == [("V;PST V;PST lemma", "lemma")]
+
+
+def test_columns_that_were_not_asked_for_are_left_out(written):
+    columns = Columns.parse("source=1 target=2")
+    assert sides(read_pairs(written("a\tb\tc\nd\te\n"), columns=columns)) == [
+        ("a", "b"),
+        ("d", "e"),
+    ]
+
+
+def test_a_column_that_is_not_there_is_named(written):
+    path = written("a\tb\tc\nd\te\n")
+    assert refusal(path, columns=Columns.parse("source=1,3 target=2")) == (
+        f"{path}, line 2: the line has 2 columns, but --columns source=1,3 target=2 needs 3; "
+        "numbers up to 2 would do"
+    )
+
+
+def test_a_side_of_blank_columns_is_blank(written):
+    path = written("a\t\tb\t\n")
+    assert refusal(path, columns=Columns.parse("source=2,4 target=1")).endswith(BLANK_SOURCE)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "1 2", "source=1", "source=1 source=2", "source=0 target=1", "source=-1 target=2"),
+        *(
+            "source=1, target=2",
+            "source= target=2",
+            "source=1 target=2 other=3",
+            "source=a target=b",
+        ),
+        *("source=1.0 target=2", "SOURCE=1 TARGET=2", "source=12345678 target=1"),
+    ],
+)
+def test_columns_that_make_no_sense_are_refused(text):
+    with pytest.raises(ConfigError) as caught:
+        Columns.parse(text)
+    assert str(caught.value) == (
+        f"data: columns = {text}, but it must name columns of both sides, counted from 1; "
+        "source=1 target=2 would do"
+    )
+
+
+def test_columns_made_by_hand_are_looked_at_too():
+    with pytest.raises(ConfigError, match="columns = source=0 target=2, but it must"):
+        Columns((0,), (2,))
+    with pytest.raises(ConfigError, match="columns = source= target=2, but it must"):
+        Columns((), (2,))
+
+
+def test_columns_print_as_they_are_parsed():
+    assert str(Columns.parse("target=2 source=1,3")) == "source=1,3 target=2"
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.JSONL", "a.jsonl.gz"])
+def test_json_lines_are_known_by_their_name(written, name):
+    line = json.dumps({"source": "a\tb", "target": "ü", "note": [1]})
+    path = written(gzip.compress((line + "\n").encode()), name)
+    assert list(read_pairs(path)) == [Pair("a\tb", "ü", str(path), 1)]
+
+
+WOULD_DO = '{"source": "a", "target": "b"} would do'
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("a\tb", f"the line is not JSON, but it must be; {WOULD_DO}"),
+        ("{'source': 1}", f"the line is not JSON, but it must be; {WOULD_DO}"),
+        ("[" * 100_000, f"the line is not JSON, but it must be; {WOULD_DO}"),
+        ("1" * 5000, f"the line is not JSON, but it must be; {WOULD_DO}"),
+        ('["a", "b"]', f"the line is JSON, but it must be an object; {WOULD_DO}"),
+        ("null", f"the line is JSON, but it must be an object; {WOULD_DO}"),
+        ('{"target": "b"}', f'"source" is missing or not a string, but it must be; {WOULD_DO}'),
+        (
+            '{"source": "a", "target": 7}',
+            f'"target" is missing or not a string, but it must be; {WOULD_DO}',
+        ),
+        ('{"source": "a", "target": " "}', BLANK_TARGET),
+        ('{"source": "", "target": "b"}', BLANK_SOURCE),
+        ('{"source": "", "target": ""}', BLANK),
+        ("", BLANK),
+        (
+            '{"source": "a\\u0000", "target": "b"}',
+            '"source" holds NUL, but it must be a line; removing it would do',
+        ),
+        (
+            '{"source": "a", "target": "b\\nc"}',
+            '"target" holds a line end, but it must be a line; removing it would do',
+        ),
+        (
+            '{"source": "a", "target": "\\ud83d"}',
+            '"target" holds half a character, but it must be a line; removing it would do',
+        ),
+    ],
+)
+def test_a_bad_line_of_json_is_refused_in_one_sentence(written, line, problem):
+    path = written(f'{{"source": "x", "target": "\\ud83d\\ude00"}}\n{line}\n', "pairs.jsonl")
+    assert refusal(path) == f"{path}, line 2: {problem}"
+
+
+def test_parallel_files_pair_line_by_line(written):
+    source, target = written("a\tx\nb\n", "s.txt"), written("c\nd", "t.txt")
+    assert list(read_pairs(source=source, target=target)) == [
+        Pair("a\tx", "c", str(source), 1),
+        Pair("b", "d", str(source), 2),
+    ]
+
+
+@pytest.mark.parametrize(("more", "less"), [(7, 5), (5, 7), (1, 2)])
+def test_parallel_files_of_unequal_length_are_refused_with_both_counts(written, more, less):
+    source, target = written("a\n" * more, "s.txt"), written("b\n" * less, "t.txt")
+    assert refusal(source=source, target=target) == (
+        f"{source}: it has {more} lines, but {target} has {less}; as many lines in both would do"
+    )
+    assert len(list(scan(source=source, target=target))) == min(more, less) + 1
+
+
+def test_a_bad_line_of_parallel_files_is_named_in_its_own_file(written):
+    source, target = written(b"a\nb\0\n\nd\n", "s.txt"), written(b"\n\xff\n\n\xff\n", "t.txt")
+    found = list(problems(source=source, target=target))
+    assert [(error.file, error.line) for error in found] == [
+        (str(target), 1),
+        (str(source), 2),
+        (str(target), 2),
+        (str(source), 3),
+        (str(target), 4),
+    ]
+    assert [found[0].problem, found[3].problem] == [BLANK_TARGET, BLANK]
+
+
+def test_an_empty_parallel_file_is_called_empty(written):
+    source, target = written("a\n", "s.txt"), written("", "t.txt")
+    problem = "it is empty, but it must hold a line; a file of text would do"
+    assert refusal(source=source, target=target) == f"{target}: {problem}"
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        (
+            {"path": "p.tsv", "source": "s"},
+            "pairs = p.tsv, but source or target is given too; one of the two ways would do",
+        ),
+        (
+            {},
+            "source = None and target = None, but both must be files; "
+            "one file of pairs, or two parallel files, would do",
+        ),
+        (
+            {"source": "s"},
+            "source = s and target = None, but both must be files; "
+            "one file of pairs, or two parallel files, would do",
+        ),
+        (
+            {"source": "-", "target": "-"},
+            "source = - and target = -, but one of them must be a file; a TSV on - would do",
+        ),
+        (
+            {"source": "s", "target": "t", "columns": Columns((1,), (2,))},
+            "columns = source=1 target=2, but only a TSV has columns; leaving it out would do",
+        ),
+        (
+            {"path": "p.jsonl", "columns": Columns((1,), (2,))},
+            "columns = source=1 target=2, but only a TSV has columns; leaving it out would do",
+        ),
+    ],
+)
+def test_what_cannot_be_asked_together_is_refused_before_anything_is_read(given, problem):
+    for read in (read_pairs, problems, scan):
+        with pytest.raises(ConfigError) as caught:
+            read(**given)
+        assert str(caught.value) == f"data: {problem}"
