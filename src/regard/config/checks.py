@@ -1,53 +1,132 @@
-"""What any setting must be by its type: choices among their names, counts and sizes at least 1."""
+"""What any setting must be by its type: choices among their names, counts and sizes at least 1.
 
-from collections.abc import Iterable, Iterator
+A plain `int` is at least 1 and a plain `float` is a share, at least 0 and below 1; other bounds are
+stated in the type, as `Annotated[int, at_least(0)]`. Which settings there are is no part of this.
+"""
+
+import operator
+from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
-from types import UnionType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from functools import cache, partial
+from math import inf
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from regard.errors import ConfigError
 
 
+class Bound(NamedTuple):
+    """One end of what a number may be, stated in its type."""
+
+    words: str
+    holds: Callable[[Any, Any], bool]
+    limit: float
+
+    def __str__(self) -> str:
+        return f"{self.words} {self.limit}"
+
+
+at_least = partial(Bound, "at least", operator.ge)
+above = partial(Bound, "above", operator.gt)
+at_most = partial(Bound, "at most", operator.le)
+
+
 def refuse(section: str, config: Any, rules: Iterable[str] = ()) -> None:
     """Raise everything that is wrong at once: rules between fields first, then each field."""
-    hints = get_type_hints(type(config))
-    fields = [problem for name in hints for problem in _problems(config, name, hints[name])]
+    types = types_of(type(config))
+    fields = [problem for name in types for problem in _problems(config, name, types[name])]
     if found := [*rules, *fields]:
         raise ConfigError(section, found)
 
 
 def sound(config: Any, *names: str) -> bool:
     """Whether fields are what their types allow, so that a rule between them makes sense."""
-    hints = get_type_hints(type(config))
-    return not any(list(_problems(config, name, hints[name])) for name in names)
+    types = types_of(type(config))
+    return not any(list(_problems(config, name, types[name])) for name in names)
 
 
-def _problems(config: Any, name: str, hint: Any) -> Iterator[str]:
-    value = getattr(config, name)
-    if get_origin(hint) is tuple and not isinstance(value, tuple):
-        yield f"{name} = {value}, but it must be a list of names"
-    elif choices := _choices(hint):
-        for chosen in value if isinstance(value, tuple) else (value,):
-            if chosen not in choices:
-                would = get_close_matches(str(chosen), choices, n=1, cutoff=0)[0]
-                either = f"{', '.join(choices[:-1])} or {choices[-1]}"
-                yield f"{name} = {chosen}, but it must be {either}; {would} would do"
-    elif hint is int and not (type(value) is int and value >= 1):
-        yield f"{name} = {value}, but it must be a whole number, at least 1"
-    elif hint is bool and type(value) is not bool:
-        yield f"{name} = {value}, but it must be true or false"
-    elif hint is float and not (type(value) in (int, float) and 0 <= value < 1):
-        yield f"{name} = {value}, but it must be at least 0 and below 1"
-    elif _is_section(hint) and not isinstance(value, hint):
-        yield f"{name} = {value}, but it must be a section of its own"
+def types_of(section: Any) -> dict[str, Any]:
+    """Return the type of every setting of a section, with its bounds."""
+    return _types_of(section)
 
 
-def _choices(hint: Any) -> tuple[str, ...]:
+def must_be(hint: Any) -> str:
+    """Say what a setting of a type must be."""
+    if get_origin(hint) is tuple:
+        return "a list of names"
+    if names := choices(hint):
+        return either(names)
+    if get_origin(hint) is Annotated:
+        kind, *bounds = get_args(hint)
+        number = "a whole number" if kind is int else "a number"
+        return f"{number}, {' and '.join(map(str, bounds))}"
+    plain = {
+        bool: "true or false",
+        int: "a whole number, at least 1",
+        float: "at least 0 and below 1",
+        str: "text on one line",
+    }
+    return plain.get(hint, "a section of its own")
+
+
+def unknown_choice(name: str, value: Any, names: Iterable[str]) -> str:
+    """Say which names a choice has, and which is nearest to the one that was given."""
+    known, given = list(names), shown(value)
+    would = get_close_matches(given, known, n=1, cutoff=0)[0]
+    return f"{name} = {given}, but it must be {either(known)}; {would} would do"
+
+
+def choices(hint: Any) -> tuple[str, ...]:
     """Return the names that a choice, or a tuple of choices, may take."""
     if get_origin(hint) is tuple:
         hint = get_args(hint)[0]
     return get_args(hint) if get_origin(hint) is Literal else ()
 
 
-def _is_section(hint: Any) -> bool:
-    return isinstance(hint, UnionType) or hasattr(hint, "__dataclass_fields__")
+def either(names: Iterable[str]) -> str:
+    """Join names as a sentence does: a, b or c."""
+    *first, last = names
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+def shown(value: Any) -> str:
+    """Return a value as a sentence shows it: on one line, and cut where it is long."""
+    try:
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+    except (ValueError, RecursionError):
+        # an integer of thousands of digits, or nesting without an end
+        return "…"
+    text = text if text and text.isprintable() else repr(text)
+    return text if len(text) <= 80 else f"{text[:79]}…"
+
+
+@cache
+def _types_of(section: Any) -> dict[str, Any]:
+    return get_type_hints(section, include_extras=True)
+
+
+def _problems(config: Any, name: str, hint: Any) -> Iterator[str]:
+    value = getattr(config, name)
+    if names := choices(hint):
+        many = get_origin(hint) is tuple
+        if many and not isinstance(value, tuple):
+            yield f"{name} = {shown(value)}, but it must be {must_be(hint)}"
+        else:
+            wrong = [chosen for chosen in (value if many else (value,)) if chosen not in names]
+            yield from (unknown_choice(name, chosen, names) for chosen in wrong)
+    elif not _allowed(value, hint):
+        yield f"{name} = {shown(value)}, but it must be {must_be(hint)}"
+
+
+def _allowed(value: Any, hint: Any) -> bool:
+    """Whether a value that is no choice is what its type says; true and false are no numbers."""
+    if get_origin(hint) is Annotated:
+        kind, *bounds = get_args(hint)
+        number = type(value) in (int, kind) and abs(value) < inf
+        return number and all(bound.holds(value, bound.limit) for bound in bounds)
+    if hint is int:
+        return type(value) is int and value >= 1
+    if hint is float:
+        return type(value) in (int, float) and 0 <= value < 1
+    if hint is str:
+        return isinstance(value, str) and value.isprintable()
+    return isinstance(value, hint)

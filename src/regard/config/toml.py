@@ -1,0 +1,284 @@
+"""Settings as TOML: read, overridden and checked, everything wrong at once; written, and compared.
+
+A tree is what TOML and JSON hold: dicts, lists, text, numbers, true and false. Files are opened and
+closed elsewhere; what the settings are stands in `settings.py` and `model.py`.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import MISSING, fields, is_dataclass
+from difflib import get_close_matches
+from functools import cache
+from typing import Any, final, get_origin
+
+from regard.config.checks import choices, either, must_be, shown, types_of, unknown_choice
+from regard.config.documentation import Place, document, places, summary, written
+from regard.config.settings import KINDS, Settings
+from regard.errors import ConfigError, DataError
+
+Tree = dict[str, Any]
+
+
+def read_settings(text: str, file: str) -> Tree:
+    """Read a TOML file's text into a tree, or say on which line it is none."""
+    try:
+        return tomllib.loads(text.removeprefix("\ufeff"))
+    except tomllib.TOMLDecodeError as error:
+        problem, _, where = str(error).partition(" (at ")
+        place = re.match(r"line (\d+), column (\d+)", where)
+        last = text.rstrip("\n").count("\n") + 1
+        line, column = (int(place[1]), f"column {place[2]}") if place else (last, "the end")
+        problem = f"is no TOML at {column}: {problem[:1].lower()}{problem[1:]}"
+        raise DataError(file, line, problem) from None
+    except ValueError:
+        raise DataError(file, None, "a number in it has thousands of digits") from None
+    except RecursionError:
+        raise DataError(file, None, "what it holds is nested too deep") from None
+
+
+def override(tree: Tree, assignments: Sequence[str]) -> Tree:
+    """Return a tree with settings replaced, each said as `section.setting=value`.
+
+    A value that is no TOML is text, so that `train.optimizer=adamw` needs no quotes.
+    """
+    problems = []
+    for assignment in assignments:
+        name, equals, value = (part.strip() for part in assignment.partition("="))
+        parts = [part.strip() for part in name.split(".")]
+        if not equals or not all(re.fullmatch(r"[A-Za-z0-9_-]+", part) for part in parts):
+            must = "it must be section.setting=value; train.seed=2 would do"
+            problems.append(f"{shown(assignment)}, but {must}")
+        elif outer := _no_section(tree, parts):
+            would = f"{shown(outer)} is no section; {shown(f'{outer}={value}')} would do"
+            problems.append(f"{shown(assignment)}, but {would}")
+        else:
+            tree = _replaced(tree, parts, _parsed(value))
+    if problems:
+        raise ConfigError("--set", problems)
+    return tree
+
+
+def settings_from(tree: Tree) -> Settings:
+    """Make settings of a tree, or refuse it with everything that is wrong in any section."""
+    reading = _Reading()
+    settings: Settings | None = reading.section(Settings, tree, "")
+    if settings is None or reading.problems:
+        raise ConfigError("settings", reading.problems)
+    return settings
+
+
+def to_tree(settings: Settings) -> Tree:
+    """Return settings as a tree, every one of them, in order."""
+    return _tree(settings)
+
+
+def to_toml(settings: Settings, comments: bool = True) -> str:
+    """Write every setting as TOML, each under what it is for."""
+    return "\n".join(_lines(settings, "", comments)).lstrip("\n") + "\n"
+
+
+def differences(a: Settings, b: Settings) -> list[str]:
+    """Say what changes from some settings to others, as `train.seed: 1 → 2`."""
+    before, after = dict(_leaves(to_tree(a))), dict(_leaves(to_tree(b)))
+    return [
+        f"{name}: {_or_none(before, name)} → {_or_none(after, name)}"
+        for name in dict.fromkeys([*before, *after])
+        if name not in before or name not in after or before[name] != after[name]
+    ]
+
+
+@final
+class _Reading:
+    """One pass over a tree, which notes each problem and goes on; None is what could not be."""
+
+    def __init__(self) -> None:
+        self.problems: list[str] = []
+
+    def section(self, hint: Any, tree: Any, path: str) -> Any:
+        """Make a section of what a tree says."""
+        if not isinstance(tree, dict):
+            name = path or "the tree"
+            self.problems.append(f"{name} = {shown(tree)}, but it must be a section of its own")
+            return None
+        if hint not in KINDS:
+            return self.fill(Place(path, None, hint), tree)
+        kinds, name = KINDS[hint], _dotted(path, "kind")
+        if "kind" not in tree:
+            self.problems.append(f"{name} is missing; {either(kinds)} would do")
+        elif tree["kind"] not in list(kinds):
+            self.problems.append(unknown_choice(name, tree["kind"], kinds))
+        else:
+            rest = {name: value for name, value in tree.items() if name != "kind"}
+            return self.fill(Place(path, tree["kind"], kinds[tree["kind"]]), rest)
+        return None
+
+    def fill(self, place: Place, tree: Tree) -> Any:
+        """Make a section whose class is known, noting what it says of its own values too."""
+        hints, values = types_of(place.section), {}
+        self.problems += [_stranger(place, name, tree[name]) for name in tree if name not in hints]
+        for field in fields(place.section):
+            hint, name = hints[field.name], _dotted(place.path, field.name)
+            if field.name in tree:
+                values[field.name] = self.value(hint, tree[field.name], name)
+            elif field.default is MISSING:
+                values[field.name] = self.missing(hint, name)
+        # what is already noted is not noted again, nor what a rule makes of it
+        noted = [f"{name} = None" for name, value in values.items() if value is None]
+        try:
+            return place.section(**values)
+        except ConfigError as error:
+            self.problems += [
+                f"{place.path}.{problem}"
+                for problem in error.problems
+                if not any(name in problem for name in noted)
+            ]
+        return None
+
+    def value(self, hint: Any, value: Any, name: str) -> Any:
+        """Take one setting as it is, if it is anything that a setting can be."""
+        if _is_section(hint):
+            return self.section(hint, value, name)
+        if get_origin(hint) is tuple and isinstance(value, list):
+            value = tuple(value)
+        # "2" where 2 is meant is shown with its quotes
+        quoted = isinstance(value, str) and hint is not str and not choices(hint)
+        # a section's own rules may print what they refuse, which not every value survives
+        plain = all(_plain(part) for part in (value if isinstance(value, tuple) else (value,)))
+        if plain and not quoted:
+            return value
+        given = shown(written(value) if quoted else value)
+        must = "a number within 64 bits" if type(value) is int else must_be(hint)
+        self.problems.append(f"{name} = {given}, but it must be {must}")
+        return None
+
+    def missing(self, hint: Any, name: str) -> Any:
+        """Note a setting that has no default; of a section, what would be missing inside."""
+        if not _is_section(hint):
+            self.problems.append(f"{name} is missing; {must_be(hint)}, would do")
+        elif self.section(hint, {}, name) is not None:
+            self.problems.append(f"{name} is missing; a section [{name}] would do")
+
+
+def _stranger(place: Place, name: str, value: Any) -> str:
+    """Say that there is no such setting, and where one of that name, or a like name, is."""
+    noun = "section" if isinstance(value, dict) else "setting"
+    full = _dotted(place.path, name)
+    named = _places_by_name().get(name, [])
+    if kinds := [str(other.kind) for other in named if other.path == place.path]:
+        return f"{full} is no {noun} of kind = {place.kind}; kind = {either(kinds)} would do"
+    own_kind = ["kind"] if place.kind else []
+    near = get_close_matches(str(name), [*types_of(place.section), *own_kind], n=1)
+    would = [_dotted(other.path, name) for other in named]
+    would = would or [_dotted(place.path, other) for other in near] or ["leaving it out"]
+    return f"{full} is no {noun}; {either(dict.fromkeys(would))} would do"
+
+
+@cache
+def _places_by_name() -> dict[str, list[Place]]:
+    """Return every section that has a setting of a name, by that name."""
+    found: dict[str, list[Place]] = {}
+    for place in places():
+        for name in [*types_of(place.section), *(["kind"] if place.kind else [])]:
+            found.setdefault(name, []).append(place)
+    return found
+
+
+def _is_section(hint: Any) -> bool:
+    return hint in KINDS or is_dataclass(hint)
+
+
+def _plain(value: Any) -> bool:
+    if type(value) is int:
+        return value.bit_length() < 64
+    return type(value) in (str, float, bool)
+
+
+def _dotted(path: str, name: str) -> str:
+    """Join a section and a name in it, which is quoted as in TOML where it has to be."""
+    name = name if re.fullmatch(r"[A-Za-z0-9_-]{1,80}", str(name)) else shown(repr(name))
+    return f"{path}.{name}" if path else name
+
+
+def _parsed(text: str) -> Any:
+    """Read a value as TOML, or as text where it is none."""
+    try:
+        tree = tomllib.loads(f"value = {text}")
+    except (ValueError, RecursionError):
+        return text
+    return tree["value"] if len(tree) == 1 else text
+
+
+def _no_section(tree: Tree, parts: Sequence[str]) -> str | None:
+    """Return the name of what an assignment takes for a section, where it is none."""
+    for depth, part in enumerate(parts[:-1]):
+        tree = tree.get(part, {})
+        if not isinstance(tree, dict):
+            return ".".join(parts[: depth + 1])
+    return None
+
+
+def _replaced(tree: Tree, parts: Sequence[str], value: Any) -> Tree:
+    """Return a tree with one value replaced; the given one stays as it is."""
+    new = inner = dict(tree)
+    for part in parts[:-1]:
+        inner[part] = dict(inner.get(part, {}))
+        inner = inner[part]
+    inner[parts[-1]] = value
+    return new
+
+
+def _tree(section: Any) -> Tree:
+    kinds = _kinds(section)
+    tree: Tree = {"kind": kinds[type(section)]} if kinds else {}
+    for field in fields(section):
+        value = getattr(section, field.name)
+        value = _tree(value) if is_dataclass(value) else value
+        tree[field.name] = list(value) if isinstance(value, tuple) else value
+    return tree
+
+
+def _kinds(section: Any) -> dict[type[Any], str]:
+    """Return the `kind` of everything that could stand where a section stands, if it has one."""
+    several = [kinds for kinds in KINDS.values() if type(section) in kinds.values()]
+    return {made: kind for kinds in several for kind, made in kinds.items()}
+
+
+def _lines(section: Any, path: str, comments: bool) -> Iterator[str]:
+    if path:
+        yield ""
+        yield from _comment(summary(type(section)), comments)
+        yield f"[{path}]"
+    if kinds := _kinds(section):
+        yield from _comment(f"Which one this is. ({either(kinds.values())})", comments)
+        yield f"kind = {written(kinds[type(section)])}"
+    below = []
+    hints = types_of(type(section))
+    for entry in document(type(section)):
+        value, names = getattr(section, entry.name), choices(hints[entry.name])
+        if is_dataclass(value):
+            below.append((_dotted(path, entry.name), value))
+        else:
+            text = f"{entry.text} ({either(names)})" if names else entry.text
+            yield from _comment(text, comments)
+            yield f"{entry.name} = {written(value)}"
+    # what stands after a section's head belongs to it, so that those inside come last
+    for name, value in below:
+        yield from _lines(value, name, comments)
+
+
+def _comment(text: str, wanted: bool) -> Iterator[str]:
+    if wanted:
+        yield f"# {text}"
+
+
+def _leaves(tree: Tree, path: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in tree.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, _dotted(path, name))
+        else:
+            yield _dotted(path, name), value
+
+
+def _or_none(leaves: Tree, name: str) -> str:
+    return written(leaves[name]) if name in leaves else "none"

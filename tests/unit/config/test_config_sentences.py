@@ -1,0 +1,251 @@
+"""Whatever a tree of settings holds that cannot be gets its sentence; every one is pinned here."""
+
+import copy
+import tomllib
+from datetime import date
+
+import pytest
+
+from regard.config.toml import settings_from
+from regard.errors import ConfigError
+
+TREE = tomllib.loads("""
+[model]
+summary = "backward"
+
+[model.source]
+size = 2
+
+[model.target]
+size = 3
+
+[model.encoder]
+kind = "recurrent"
+hidden_size = 5
+bidirectional = true
+
+[model.decoder]
+kind = "bahdanau"
+hidden_size = 7
+
+[model.readout]
+inputs = ["old_state", "context"]
+""")
+
+
+def changed(path, value, tree=TREE):
+    """Return a tree with one value put somewhere in it, or taken away by `...`."""
+    tree = copy.deepcopy(tree)
+    *outer, name = path.split("/")
+    inner = tree
+    for part in outer:
+        inner = inner.setdefault(part, {})
+    inner[name] = value
+    if value is ...:
+        del inner[name]
+    return tree
+
+
+def refusal(tree):
+    with pytest.raises(ConfigError) as error:
+        settings_from(tree)
+    assert str(error.value) == "\n".join(f"settings: {line}" for line in error.value.problems)
+    return list(error.value.problems)
+
+
+SENTENCES = [
+    ("train/learning_rat", 1, "train.learning_rat is no setting; train.learning_rate would do"),
+    ("train/beam_size", 5, "train.beam_size is no setting; search.beam_size would do"),
+    ("seed", 1, "seed is no setting; train.seed or search.seed would do"),
+    ("train/xyzzy", 1, "train.xyzzy is no setting; leaving it out would do"),
+    ("train/xyzzy", {}, "train.xyzzy is no section; leaving it out would do"),
+    ("trian", {"seed": 2}, "trian is no section; train would do"),
+    ("encoder", {"kind": "recurrent"}, "encoder is no section; model.encoder would do"),
+    ("train/a b", 1, "train.'a b' is no setting; leaving it out would do"),
+    ("train/", 1, "train.'' is no setting; leaving it out would do"),
+    (
+        "model/kind",
+        "bahdanau",
+        "model.kind is no setting; model.encoder.kind, model.decoder.kind or model.readout.kind "
+        "would do",
+    ),
+    (
+        "model/encoder/knd",
+        "lstm",
+        "model.encoder.knd is no setting; model.encoder.kind would do",
+    ),
+    (
+        "model/encoder/kernel_size",
+        3,
+        "model.encoder.kernel_size is no setting of kind = recurrent; "
+        "kind = convolutional would do",
+    ),
+    (
+        "model/decoder/num_heads",
+        3,
+        "model.decoder.num_heads is no setting of kind = bahdanau; kind = transformer would do",
+    ),
+    (
+        "model/encoder/hidden_size",
+        ...,
+        "model.encoder.hidden_size is missing; a whole number, at least 1, would do",
+    ),
+    (
+        "model/encoder/kind",
+        ...,
+        "model.encoder.kind is missing; recurrent, convolutional or transformer would do",
+    ),
+    (
+        "model/encoder/kind",
+        "transform",
+        "model.encoder.kind = transform, but it must be recurrent, convolutional or transformer; "
+        "transformer would do",
+    ),
+    (
+        "model/encoder/kind",
+        ["recurrent"],
+        "model.encoder.kind = ['recurrent'], but it must be recurrent, convolutional or "
+        "transformer; recurrent would do",
+    ),
+    ("model/readout", ..., "model.readout is missing; a section [model.readout] would do"),
+    ("model/source", ..., "model.source.size is missing; a whole number, at least 1, would do"),
+    ("model/source", 2, "model.source = 2, but it must be a section of its own"),
+    ("train", [], "train = [], but it must be a section of its own"),
+    ("train/seed", "2", 'train.seed = "2", but it must be a whole number, at least 0'),
+    ("train/seed", 2.0, "train.seed = 2.0, but it must be a whole number, at least 0"),
+    ("train/seed", True, "train.seed = true, but it must be a whole number, at least 0"),
+    ("train/seed", None, "train.seed = None, but it must be a whole number, at least 0"),
+    ("train/seed", {"x": 1}, "train.seed = {'x': 1}, but it must be a whole number, at least 0"),
+    (
+        "train/seed",
+        2**63,
+        "train.seed = 9223372036854775808, but it must be a number within 64 bits",
+    ),
+    ("train/max_steps", 16**5000, "train.max_steps = …, but it must be a number within 64 bits"),
+    (
+        "train/device",
+        date(2001, 2, 3),
+        "train.device = 2001-02-03, but it must be text on one line",
+    ),
+    (
+        "train/optimizer",
+        ["adam"],
+        "train.optimizer = ['adam'], but it must be adam, adamw or adadelta",
+    ),
+    (
+        "model/target/size",
+        0,
+        "model.target.size = 0, but it must be a whole number, at least 1",
+    ),
+    (
+        "model/encoder/reversed_source",
+        True,
+        "model.encoder.reversed_source = true turns round a source that bidirectional = true "
+        "reads from both ends anyway; reversed_source = false would do",
+    ),
+    (
+        "model/readout/inputs",
+        "context",
+        "model.readout.inputs = context, but it must be a list of names",
+    ),
+    (
+        "model/readout/inputs",
+        ["state"],
+        "model.readout.inputs = state, but it must be old_state, new_state, context or previous; "
+        "old_state would do",
+    ),
+    (
+        "search/nbest",
+        2,
+        "search.nbest = 2, but it must be at most beam_size = 1; beam_size = 2 would do",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "sentence"), SENTENCES, ids=[path for path, _, _ in SENTENCES]
+)
+def test_what_cannot_be_gets_its_sentence(path, value, sentence):
+    assert refusal(changed(path, value)) == [sentence]
+
+
+def test_the_largest_whole_number_of_toml_is_one():
+    assert settings_from(changed("train/seed", 2**63 - 1)).train.seed == 2**63 - 1
+
+
+def test_everything_wrong_in_any_section_is_said_at_once():
+    tree = {
+        "dta": {},
+        "train": {"seed": -1, "steps": 3},
+        "model": {
+            "summary": "lst",
+            "source": {"size": 0},
+            "encoder": {
+                "kind": "convolutional",
+                "num_layers": 1,
+                "kernel_size": 4,
+                "dropout": 1.5,
+                "num_heads": 3,
+            },
+            "decoder": {"kind": "luong", "attention": {"score": "dot", "coverage": True}},
+        },
+        "search": "beam",
+    }
+    kinds = "plain, cho, bahdanau, luong or convolutional"
+    assert refusal(tree) == [
+        "dta is no section; data would do",
+        "model.source.size = 0, but it must be a whole number, at least 1",
+        "model.target.size is missing; a whole number, at least 1, would do",
+        "model.encoder.num_heads is no setting of kind = convolutional; "
+        "kind = transformer would do",
+        "model.encoder.hidden_size is missing; a whole number, at least 1, would do",
+        "model.encoder.kernel_size = 4, but it must be odd to have a middle; 5 would do",
+        "model.encoder.dropout = 1.5, but it must be at least 0 and below 1",
+        "model.decoder.hidden_size is missing; a whole number, at least 1, would do",
+        "model.decoder.attention.coverage = true is a term of the additive score, but "
+        "score = dot; score = additive would do",
+        "model.readout is missing; a section [model.readout] would do",
+        "model.summary = lst, but it must be none, last, backward, mean, max or tanh; "
+        "last would do",
+        "train.steps is no setting; train.max_steps would do",
+        "train.seed = -1, but it must be a whole number, at least 0",
+        "search = beam, but it must be a section of its own",
+    ]
+    tree["model"]["decoder"] = {"kind": "transformer", "hidden_size": 3}
+    assert f"kind = {kinds} would do" in refusal(tree)[7]
+
+
+def test_a_model_is_needed_with_all_that_has_no_default():
+    assert refusal({}) == [
+        "model.source.size is missing; a whole number, at least 1, would do",
+        "model.target.size is missing; a whole number, at least 1, would do",
+        "model.encoder.kind is missing; recurrent, convolutional or transformer would do",
+        "model.decoder.kind is missing; plain, cho, bahdanau, luong, convolutional or transformer "
+        "would do",
+        "model.readout is missing; a section [model.readout] would do",
+    ]
+
+
+def test_what_is_no_tree_is_no_settings():
+    assert refusal([1]) == ["the tree = [1], but it must be a section of its own"]
+
+
+def paths(tree, path=""):
+    for name, value in tree.items():
+        yield f"{path}{name}"
+        if isinstance(value, dict):
+            yield from paths(value, f"{path}{name}/")
+
+
+def test_a_value_too_long_to_be_shown_is_refused_wherever_it_stands():
+    deep = tomllib.loads("a." * 5000 + "a = 1")
+    tree = changed("model/decoder/attention/coverage", True)
+    for path in [*paths(tree), "model/decoder/attention/score", "train/seed"]:
+        for endless in (16**5000, deep):
+            told = refusal(changed(path, endless, tree))
+            assert all(line.startswith(path.replace("/", ".")) for line in told)
+    assert refusal(changed("model/decoder/attention/score", deep, tree)) == [
+        "model.decoder.attention.score = …, but it must be additive, concat, dot, scaled_dot, "
+        "bilinear, gaussian, gaussian_learned or location"
+    ]
+    assert refusal(changed("a", deep)) == ["a is no section; leaving it out would do"]

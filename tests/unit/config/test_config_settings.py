@@ -1,0 +1,268 @@
+"""Every section has its defaults and its bounds, and refuses what it cannot be, all at once."""
+
+import ast
+import subprocess
+import sys
+from dataclasses import FrozenInstanceError, asdict, fields
+from pathlib import Path
+from typing import Annotated, get_args
+
+import pytest
+
+from regard.config import settings as module
+from regard.config.checks import above, at_least, at_most, either, must_be, shown
+from regard.config.model import (
+    DECODERS,
+    ENCODERS,
+    DecoderConfig,
+    EmbeddingConfig,
+    EncoderConfig,
+    ModelConfig,
+    PlainDecoderConfig,
+    ReadoutConfig,
+    RecurrentEncoderConfig,
+)
+from regard.config.settings import DataConfig, SearchConfig, Settings, TextConfig, TrainConfig
+from regard.errors import ConfigError
+
+DEFAULTS = {
+    DataConfig: {
+        "normalization": "NFC",
+        "max_source_length": 512,
+        "max_target_length": 512,
+        "dev_share": 0.05,
+        "max_dev": 2000,
+    },
+    TextConfig: {
+        "source": "characters",
+        "target": "characters",
+        "source_size": 8000,
+        "target_size": 8000,
+        "shared": False,
+    },
+    TrainConfig: {
+        "seed": 1,
+        "batch_tokens": 4096,
+        "accumulate": 1,
+        "optimizer": "adam",
+        "learning_rate": 0.001,
+        "schedule": "constant",
+        "warmup_steps": 0,
+        "max_steps": 10000,
+        "max_minutes": 0.0,
+        "clip_norm": 1.0,
+        "label_smoothing": 0.1,
+        "weight_decay": 0.0,
+        "validate_every": 500,
+        "save_every": 500,
+        "report_every": 50,
+        "patience": 10,
+        "average": 0,
+        "average_of": "best",
+        "metric": "exact",
+        "device": "auto",
+        "precision": "float32",
+    },
+    SearchConfig: {
+        "beam_size": 1,
+        "nbest": 1,
+        "length_penalty": 1.0,
+        "max_length": 256,
+        "min_length": 0,
+        "same_length": False,
+        "temperature": 0.0,
+        "top_k": 0,
+        "top_p": 1.0,
+        "seed": 1,
+        "batch_size": 32,
+    },
+}
+
+REFUSALS = [
+    (
+        lambda: DataConfig(normalization="NFD", dev_share=1.0, max_dev=0),
+        "data: normalization = NFD, but it must be NFC, NFKC or none; NFC would do\n"
+        "data: dev_share = 1.0, but it must be at least 0 and below 1\n"
+        "data: max_dev = 0, but it must be a whole number, at least 1",
+    ),
+    (
+        lambda: TextConfig(source="chars", shared="no"),
+        "text: source = chars, but it must be characters, words, symbols, unigram or bpe; "
+        "characters would do\n"
+        "text: shared = no, but it must be true or false",
+    ),
+    (
+        lambda: TrainConfig(seed=-1, learning_rate=0, warmup_steps=0.5, clip_norm=-0.1),
+        "train: seed = -1, but it must be a whole number, at least 0\n"
+        "train: learning_rate = 0, but it must be a number, above 0\n"
+        "train: warmup_steps = 0.5, but it must be a whole number, at least 0\n"
+        "train: clip_norm = -0.1, but it must be a number, at least 0",
+    ),
+    (
+        lambda: TrainConfig(
+            learning_rate=float("inf"), max_minutes=float("nan"), weight_decay=True, device=0
+        ),
+        "train: learning_rate = inf, but it must be a number, above 0\n"
+        "train: max_minutes = nan, but it must be a number, at least 0\n"
+        "train: weight_decay = true, but it must be a number, at least 0\n"
+        "train: device = 0, but it must be text on one line",
+    ),
+    (
+        lambda: TrainConfig(seed=True, device="cpu\n"),
+        "train: seed = true, but it must be a whole number, at least 0\n"
+        "train: device = 'cpu\\n', but it must be text on one line",
+    ),
+    (
+        lambda: TrainConfig(optimizer=("adam",)),
+        "train: optimizer = ('adam',), but it must be adam, adamw or adadelta; adam would do",
+    ),
+    (
+        lambda: SearchConfig(top_p=0, temperature="hot"),
+        "search: temperature = hot, but it must be a number, at least 0\n"
+        "search: top_p = 0, but it must be a number, above 0 and at most 1",
+    ),
+    (
+        lambda: SearchConfig(top_p=1.5),
+        "search: top_p = 1.5, but it must be a number, above 0 and at most 1",
+    ),
+    (
+        lambda: SearchConfig(nbest=5, beam_size=4),
+        "search: nbest = 5, but it must be at most beam_size = 4; beam_size = 5 would do",
+    ),
+    (
+        lambda: SearchConfig(min_length=257),
+        "search: min_length = 257, but it must be at most max_length = 256; "
+        "max_length = 257 would do",
+    ),
+    (
+        lambda: SearchConfig(nbest="5", beam_size=0, min_length=-1),
+        "search: beam_size = 0, but it must be a whole number, at least 1\n"
+        "search: nbest = 5, but it must be a whole number, at least 1\n"
+        "search: min_length = -1, but it must be a whole number, at least 0",
+    ),
+    (
+        lambda: Settings(model=small_model(), train=None),
+        "settings: train = None, but it must be a section of its own",
+    ),
+]
+
+
+def small_model():
+    return ModelConfig(
+        source=EmbeddingConfig(size=2),
+        target=EmbeddingConfig(size=3),
+        encoder=RecurrentEncoderConfig(hidden_size=5),
+        decoder=PlainDecoderConfig(hidden_size=7),
+        readout=ReadoutConfig(),
+    )
+
+
+@pytest.mark.parametrize("section", DEFAULTS, ids=lambda section: section.__name__)
+def test_a_section_has_its_defaults_in_their_order(section):
+    made = asdict(section())
+    assert made == DEFAULTS[section]
+    assert list(made) == list(DEFAULTS[section])
+    for name, value in DEFAULTS[section].items():
+        assert type(made[name]) is type(value), name
+
+
+@pytest.mark.parametrize(("make", "sentences"), REFUSALS)
+def test_a_setting_that_cannot_be_is_refused(make, sentences):
+    with pytest.raises(ConfigError) as refusal:
+        make()
+    assert str(refusal.value) == sentences
+
+
+def test_what_stands_on_a_bound_is_allowed():
+    TrainConfig(seed=0, warmup_steps=0, max_minutes=0, clip_norm=0, patience=0, average=0)
+    TrainConfig(learning_rate=1e-300)
+    SearchConfig(top_p=1, temperature=0, length_penalty=0, top_k=0, seed=0)
+    SearchConfig(nbest=4, beam_size=4, min_length=7, max_length=7)
+
+
+def test_settings_need_a_model_and_nothing_else():
+    made = Settings(model=small_model())
+    assert [field.name for field in fields(Settings)] == [
+        "data",
+        "text",
+        "model",
+        "train",
+        "search",
+    ]
+    assert (made.data, made.text) == (DataConfig(), TextConfig())
+    assert (made.train, made.search) == (TrainConfig(), SearchConfig())
+    with pytest.raises(TypeError):
+        Settings()
+
+
+@pytest.mark.parametrize("section", [*DEFAULTS, Settings])
+def test_settings_do_not_change(section):
+    made = Settings(model=small_model()) if section is Settings else section()
+    with pytest.raises(FrozenInstanceError):
+        setattr(made, fields(section)[0].name, None)
+
+
+def test_every_kind_of_encoder_and_decoder_has_its_name():
+    assert list(ENCODERS) == ["recurrent", "convolutional", "transformer"]
+    assert set(ENCODERS.values()) == set(get_args(EncoderConfig))
+    assert list(DECODERS) == ["plain", "cho", "bahdanau", "luong", "convolutional", "transformer"]
+    assert set(DECODERS.values()) == set(get_args(DecoderConfig))
+    for kinds in (ENCODERS, DECODERS):
+        for kind, section in kinds.items():
+            assert section.__name__.lower().startswith(kind)
+
+
+def test_every_setting_is_documented_where_it_is_defined():
+    tree = ast.parse(Path(module.__file__).read_text())
+    sections = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    assert len(sections) == 5
+    for section in sections:
+        for node, below in zip(section.body, section.body[1:], strict=False):
+            if isinstance(node, ast.AnnAssign):
+                text = ast.literal_eval(below.value)
+                assert text[0].isupper(), text
+                assert text.endswith("."), text
+
+
+def test_a_type_says_what_its_values_must_be():
+    assert must_be(Annotated[int, at_least(0)]) == "a whole number, at least 0"
+    assert must_be(Annotated[int, above(2), at_most(5)]) == "a whole number, above 2 and at most 5"
+    assert must_be(Annotated[float, at_most(0.5)]) == "a number, at most 0.5"
+    assert must_be(int) == "a whole number, at least 1"
+    assert must_be(float) == "at least 0 and below 1"
+    assert must_be(EncoderConfig) == "a section of its own"
+
+
+def test_names_are_joined_as_in_a_sentence():
+    assert either(["a"]) == "a"
+    assert either(["a", "b"]) == "a or b"
+    assert either(["a", "b", "c"]) == "a, b or c"
+
+
+def test_a_sentence_shows_any_value_on_one_line():
+    nested = []
+    for _ in range(100_000):
+        nested = [nested]
+    assert shown("h̃") == "h̃"
+    assert shown("") == "''"
+    assert shown("a\nb\u2028") == "'a\\nb\\u2028'"
+    assert shown("\ud800") == "'\\ud800'"
+    assert shown("x" * 80) == "x" * 80
+    assert shown("x" * 81) == "x" * 79 + "…"
+    assert shown(10**10_000) == "…"
+    assert shown(nested) == "…"
+
+
+def test_settings_need_neither_torch_nor_numpy():
+    script = (
+        "import sys, tomllib\n"
+        "from regard.config import documentation, settings, toml\n"
+        "text = '''[model.source]\\nsize = 2\\n[model.target]\\nsize = 3\\n'''\n"
+        "text += '''[model.encoder]\\nkind = \"recurrent\"\\nhidden_size = 5\\n'''\n"
+        "text += '''[model.decoder]\\nkind = \"plain\"\\nhidden_size = 7\\n[model.readout]\\n'''\n"
+        "made = toml.settings_from(toml.read_settings(text, 'x.toml'))\n"
+        "toml.to_toml(made), toml.differences(made, made), documentation.settings_markdown()\n"
+        "print(sorted({'torch', 'numpy'} & set(sys.modules)))"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert run.stdout == "[]\n"
