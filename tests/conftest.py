@@ -10,6 +10,7 @@ from jaxtyping import install_import_hook
 
 # not the settings: those refuse wrong types themselves, with a sentence
 ROOMS = [f"regard.{room}" for room in ("kernels", "nn", "encoders", "decoders", "models")]
+ROOMS += ["regard.data.batches"]
 if find_spec("beartype"):
     install_import_hook(ROOMS, "beartype.beartype")
 

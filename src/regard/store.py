@@ -1,0 +1,154 @@
+"""The model file: one safetensors file with weights, settings, vocabularies and a summary.
+
+Loading runs no code from the file: tensors and JSON are all there is. Metadata stands under one key
+with sorted keys inside, so that the same model is the same bytes; no clock, host or path is in it.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from regard import __version__
+from regard.config.settings import Settings
+from regard.config.toml import settings_from, to_tree
+from regard.errors import ModelFileError, RegardError
+from regard.models import build
+from regard.models.seq2seq import Seq2Seq
+from regard.text.side import Side
+
+FORMAT = 1
+KEY = "regard"
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A whole model: what computes, what it was told, and how lines become ids."""
+
+    model: Seq2Seq
+    settings: Settings
+    source: Side
+    target: Side
+    summary: dict[str, Any]
+
+
+def save_model(path: Path, saved: Saved) -> None:
+    """Write a model so that either the whole file is there or the old one still is."""
+    metadata = {
+        "format": FORMAT,
+        "regard": __version__,
+        "settings": to_tree(saved.settings),
+        "source": saved.source.to_json(),
+        "summary": saved.summary,
+        "target": saved.target.to_json(),
+    }
+    write_tensors(path, unique_tensors(saved.model), metadata)
+
+
+def load_model(path: Path) -> Saved:
+    """Read a model, or say in one sentence why it cannot be read."""
+    tensors, metadata = read_tensors(path)
+    version = metadata.get("format")
+    if type(version) is not int or version > FORMAT:
+        raise ModelFileError(
+            str(path),
+            f"its format is {version!r}, but regard {__version__} reads formats up to {FORMAT}; "
+            "a newer regard would do",
+        )
+    try:
+        settings = settings_from(metadata["settings"])
+        source, target = Side.from_json(metadata["source"]), Side.from_json(metadata["target"])
+        sizes = len(source.vocabulary), len(target.vocabulary)
+        # without memory first: settings that lie about sizes must not take any
+        with torch.device("meta"):
+            _compare(build(settings.model, *sizes), tensors, path)
+        with torch.random.fork_rng(devices=[]):
+            model = build(settings.model, *sizes)
+        summary = metadata["summary"]
+    except ModelFileError:
+        raise
+    except (RegardError, KeyError, TypeError, ValueError, RuntimeError, RecursionError) as error:
+        raise ModelFileError(str(path), f"its settings cannot be used: {error}") from error
+    _fill(model, tensors)
+    return Saved(model.eval(), settings, source, target, summary)
+
+
+def unique_tensors(model: Seq2Seq) -> dict[str, Tensor]:
+    """Return every weight once; tied ones under the first of their names."""
+    return {name: parameter.detach().cpu() for name, parameter in model.named_parameters()}
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, Any]) -> None:
+    """Write tensors and JSON to a file of their own, and put it in its place in one move."""
+    from safetensors.torch import save
+
+    text = json.dumps(metadata, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    content = save({name: part.contiguous() for name, part in tensors.items()}, {KEY: text})
+    unfinished = path.with_name(f"{path.name}.unfinished")
+    try:
+        with open(unfinished, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(unfinished, path)
+    except OSError as error:
+        unfinished.unlink(missing_ok=True)
+        raise ModelFileError(str(path), f"cannot be written: {error.strerror}") from error
+    folder = os.open(path.parent, os.O_RDONLY)
+    os.fsync(folder)
+    os.close(folder)
+
+
+def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Read tensors and JSON, running nothing; any damage gets a sentence."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with open(path, "rb") as file:
+            head = file.read(8)
+    except OSError as error:
+        raise ModelFileError(str(path), f"cannot be read: {error.strerror}") from error
+    if head[:2] in (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05", b"PK"):
+        raise ModelFileError(
+            str(path),
+            "is a pickle, which could run any code when loaded; a file made by regard would do",
+        )
+    try:
+        with safe_open(path, framework="pt") as opened:
+            text = (opened.metadata() or {}).get(KEY)
+            tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError, ValueError, TypeError) as error:
+        raise ModelFileError(str(path), "is damaged, or no model of regard") from error
+    try:
+        metadata = json.loads(text or "")
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(str(path), "holds tensors, but nothing that regard wrote") from error
+    if not isinstance(metadata, dict):
+        raise ModelFileError(str(path), "holds tensors, but nothing that regard wrote")
+    return tensors, metadata
+
+
+def _compare(model: Seq2Seq, tensors: dict[str, Tensor], path: Path) -> None:
+    """Refuse tensors that are not the model's, or not numbers."""
+    expected = {name: parameter.shape for name, parameter in model.named_parameters()}
+    found = {name: tensor.shape for name, tensor in tensors.items()}
+    names = sorted(expected | found)
+    if wrong := [name for name in names if expected.get(name) != found.get(name)]:
+        raise ModelFileError(
+            str(path), f"its weights are not those of its settings, {wrong[0]} for one"
+        )
+    for name, tensor in tensors.items():
+        if not tensor.is_floating_point() or not tensor.isfinite().all():
+            raise ModelFileError(str(path), f"its weights are not all numbers, {name} for one")
+
+
+def _fill(model: Seq2Seq, tensors: dict[str, Tensor]) -> None:
+    """Copy tensors into a model; tied weights are one parameter and stay so."""
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.copy_(tensors[name])

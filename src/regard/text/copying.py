@@ -1,0 +1,66 @@
+"""What to print where a model said that it does not know the symbol."""
+
+from collections.abc import Sequence
+from typing import Any, Literal, Protocol, get_args
+
+from regard.errors import ConfigError, InputError
+from regard.symbols import UNKNOWN
+from regard.text.vocabulary import SPECIALS
+
+Mode = Literal["copy", "mark"]
+
+MARK = "�"
+
+
+class Rows(Protocol):
+    """Rows of numbers: an array, a tensor, a list of lists."""
+
+    def __len__(self) -> int:
+        """Count the rows."""
+
+    def __getitem__(self, row: int, /) -> Any:
+        """Return a row."""
+
+
+def replace_unknown(
+    tokens: Sequence[str],
+    source_tokens: Sequence[str],
+    weights: Rows | None,
+    mode: Mode,
+    unknown: Sequence[bool] | None = None,
+) -> list[str]:
+    """Return the tokens with something better in the place of each unknown one.
+
+    `copy` puts the source token with the largest weight in that row (the first of equals), `mark`
+    a �. Weights are [T,S], or [T+1,S] with a row for the end; without them, or without a source,
+    there is nothing to copy and � is put. `unknown` says which tokens are meant; without it, those
+    spelled `<unk>`, which a text may also hold as an ordinary symbol.
+    """
+    if mode not in get_args(Mode):
+        raise ConfigError("search", [f"unknown = {mode!r}, but it must be copy or mark"])
+    if unknown is None:
+        unknown = [token == SPECIALS[UNKNOWN] for token in tokens]
+    if mode == "mark" or weights is None or not source_tokens:
+        return [MARK if missing else token for token, missing in zip(tokens, unknown, strict=True)]
+    _check(len(tokens), len(source_tokens), weights)
+    return [
+        source_tokens[_largest(weights[t])] if missing else token
+        for t, (token, missing) in enumerate(zip(tokens, unknown, strict=True))
+    ]
+
+
+def _check(num_tokens: int, num_source: int, weights: Rows) -> None:
+    """Refuse weights of another line."""
+    widths = {len(weights[t]) for t in range(len(weights))}
+    if len(weights) not in (num_tokens, num_tokens + 1) or widths - {num_source}:
+        shape = [len(weights), *sorted(widths)]
+        raise InputError(
+            f"the weights have shape {shape}, but they must have a row for each of {num_tokens} "
+            f"tokens and a column for each of {num_source} source tokens; "
+            f"[{num_tokens}, {num_source}] would do"
+        )
+
+
+def _largest(row: Sequence[float]) -> int:
+    """Return the place of the largest number, the first of equals."""
+    return max(range(len(row)), key=lambda s: row[s])

@@ -1,0 +1,21 @@
+"""How a text may hold the very marks that a tokenizer writes, and get them back."""
+
+import re
+
+ESCAPE = "␛"
+
+
+def escape(text: str, marks: str) -> str:
+    """Write ␛0 for ␛, ␛1 for the first of the marks, ␛2 for the second, so that none is left."""
+    for i, mark in enumerate(ESCAPE + marks):
+        text = text.replace(mark, f"{ESCAPE}{i}")
+    return text
+
+
+def unescape(text: str, marks: str) -> str:
+    """Undo `escape`; a ␛ that it cannot have written stays as it is."""
+    written = ESCAPE + marks
+    if ESCAPE not in text:
+        return text
+    last = len(written) - 1
+    return re.sub(f"{ESCAPE}([0-{last}])", lambda found: written[int(found[1])], text)

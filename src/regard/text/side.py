@@ -1,0 +1,55 @@
+"""One side of a pair of lines, source or target: from a line to ids and back."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, final
+
+from regard.text.normalize import normalize
+from regard.text.tokenizers import Tokenizer, tokenizer_from_json
+from regard.text.vocabulary import Vocabulary
+
+
+@final
+@dataclass(frozen=True)
+class Side:
+    """How one side is normalized, cut into tokens, and numbered."""
+
+    normalization: str
+    tokenizer: Tokenizer
+    vocabulary: Vocabulary
+
+    def tokens(self, line: str) -> list[str]:
+        """Cut a line into its tokens."""
+        return self.tokenizer.split(normalize(line, self.normalization))
+
+    def ids(self, line: str) -> list[int]:
+        """Number the tokens of a line."""
+        return self.vocabulary.ids(self.tokens(line))
+
+    def line(self, tokens: Iterable[str]) -> str:
+        """Put tokens together to a line."""
+        return self.tokenizer.join(tokens)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what `Side.from_json` takes."""
+        return {
+            "normalization": self.normalization,
+            "tokenizer": self.tokenizer.to_json(),
+            "vocabulary": self.vocabulary.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, value: Any) -> "Side":
+        """Read back what `to_json` wrote; anything else is a ValueError or a RegardError."""
+        if not isinstance(value, dict) or value.keys() != {
+            "normalization",
+            "tokenizer",
+            "vocabulary",
+        }:
+            raise ValueError("a side must hold its normalization, tokenizer and vocabulary")
+        normalize("", value["normalization"])
+        return cls(
+            value["normalization"],
+            tokenizer_from_json(value["tokenizer"]),
+            Vocabulary.from_json(value["vocabulary"]),
+        )

@@ -1,0 +1,92 @@
+"""Learns pieces of words from lines, through sentencepiece and in memory."""
+
+import io
+import random
+from collections.abc import Iterable
+from typing import Literal, get_args
+
+from regard.errors import ConfigError, InputError
+from regard.text.tokenizers import Subwords, subword_text
+
+Kind = Literal["unigram", "bpe"]
+
+MAX_LINES = 500_000
+"""Lines that are learned from; of more, a sample drawn by the seed."""
+
+MAX_LENGTH = 1000
+"""Characters that sentencepiece is given at once: a BPE word of 65,536 would end the process."""
+
+# no text can hold it: there are no two spaces in a row, and a ▁ of the text is escaped
+_UNKNOWN_PIECE = "▁▁"
+
+
+def train_subwords(lines: Iterable[str], vocabulary_size: int, kind: Kind, seed: int) -> Subwords:
+    """Learn about `vocabulary_size` pieces: the same lines and seed give the same bytes.
+
+    Where the lines do not hold so many pieces, the most that they do; where they have more
+    characters than that, one for each. The result's `vocabulary_size` says how many there are.
+    """
+    problems = []
+    if kind not in get_args(Kind):
+        problems.append(f"subword kind = {kind!r}, but it must be unigram or bpe")
+    if vocabulary_size < 1:
+        problems.append(f"vocabulary_size = {vocabulary_size}, but it must be at least 1")
+    if problems:
+        raise ConfigError("text", problems)
+    texts = [part for line in sample(lines, MAX_LINES, seed) for part in _parts(line)]
+    if not texts:
+        raise InputError("no line has text in it, but subwords must be learned from at least one")
+    # every character, a space among them, and the unknown
+    least = len({" "}.union(*texts)) + 1
+    return Subwords(_trained(texts, max(vocabulary_size, least), kind))
+
+
+def sample(lines: Iterable[str], size: int, seed: int) -> list[str]:
+    """Draw at most `size` lines, each with the same chance (algorithm R); all where no more."""
+    generator = random.Random(seed)
+    kept: list[str] = []
+    for i, line in enumerate(lines):
+        if i < size:
+            kept.append(line)
+        elif (place := generator.randrange(i + 1)) < size:
+            kept[place] = line
+    return kept
+
+
+def _parts(line: str) -> Iterable[str]:
+    """Cut a line to what sentencepiece can take.
+
+    A part that comes again counts once: of a very long line that only repeats itself the unigram
+    model would learn for hours.
+    """
+    text = subword_text(line)
+    starts = range(0, len(text), MAX_LENGTH)
+    return dict.fromkeys(text[i : i + MAX_LENGTH].strip() for i in starts)
+
+
+def _trained(texts: list[str], size: int, kind: Kind) -> bytes:
+    """Return the bytes of a model that has `size` pieces, or as many as there can be."""
+    from sentencepiece import SentencePieceTrainer
+
+    written = io.BytesIO()
+    SentencePieceTrainer.train(
+        sentence_iterator=iter(texts),
+        model_writer=written,
+        model_type=kind,
+        vocab_size=size,
+        hard_vocab_limit=False,
+        character_coverage=1.0,
+        byte_fallback=False,
+        normalization_rule_name="identity",
+        remove_extra_whitespaces=False,
+        # in bytes, of which a character has at most four
+        max_sentence_length=4 * MAX_LENGTH,
+        unk_id=0,
+        unk_piece=_UNKNOWN_PIECE,
+        bos_id=-1,
+        eos_id=-1,
+        pad_id=-1,
+        num_threads=1,
+        minloglevel=2,
+    )
+    return written.getvalue()

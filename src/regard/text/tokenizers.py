@@ -1,0 +1,248 @@
+"""A line ⇄ its tokens: characters, words, symbols between spaces, subwords.
+
+For every tokenizer join(split(line)) is the line: exactly so for characters; for the others any
+run of white space is one space, and there is none at either end. White space is what `str.split`
+takes for it; U+2028 and U+0085 are among it, and end no line. None of them normalizes or counts.
+"""
+
+import base64
+import binascii
+import re
+import sys
+import unicodedata
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from reprlib import repr as shortened
+from typing import Any, ClassVar, final
+
+from typing_extensions import override
+
+from regard.errors import InputError
+from regard.text.escapes import escape, unescape
+
+JOINER = "￭"
+"""Stands on a mark of punctuation, on the side where no space was."""
+
+SPACE = "▁"
+"""What sentencepiece writes for a space."""
+
+RESERVED = SPACE + "▅"
+"""What sentencepiece keeps to itself: it writes the first, and drops lines with the second."""
+
+
+class Tokenizer(ABC):
+    """Cuts a line into tokens and puts tokens together again."""
+
+    kind: ClassVar[str]
+
+    @abstractmethod
+    def split(self, line: str) -> list[str]:
+        """Cut a line into its tokens."""
+
+    @abstractmethod
+    def join(self, tokens: Iterable[str]) -> str:
+        """Put tokens together to a line; any tokens will do, also such as no line splits into."""
+
+    @abstractmethod
+    def to_json(self) -> dict[str, str]:
+        """Return what `tokenizer_from_json` takes."""
+
+
+@final
+@dataclass(frozen=True)
+class Characters(Tokenizer):
+    """Every code point a token, spaces and combining marks too."""
+
+    kind: ClassVar[str] = "characters"
+
+    @override
+    def split(self, line: str) -> list[str]:
+        return list(line)
+
+    @override
+    def join(self, tokens: Iterable[str]) -> str:
+        return "".join(tokens)
+
+    @override
+    def to_json(self) -> dict[str, str]:
+        return {"kind": self.kind}
+
+
+@final
+@dataclass(frozen=True)
+class Symbols(Tokenizer):
+    """What stands between spaces is a token: phones, tags, text that was cut elsewhere."""
+
+    kind: ClassVar[str] = "symbols"
+
+    @override
+    def split(self, line: str) -> list[str]:
+        return line.split()
+
+    @override
+    def join(self, tokens: Iterable[str]) -> str:
+        return " ".join(tokens)
+
+    @override
+    def to_json(self) -> dict[str, str]:
+        return {"kind": self.kind}
+
+
+@final
+@dataclass(frozen=True)
+class Words(Tokenizer):
+    """Words and marks of punctuation, each mark a token that remembers what it stuck to.
+
+    `“Yes,” he said.` is `“￭ Yes ￭, ￭” he said ￭.`: a joiner stands where there was no space, on
+    the later of two marks. A joiner of the text itself is escaped.
+    """
+
+    kind: ClassVar[str] = "words"
+
+    @override
+    def split(self, line: str) -> list[str]:
+        return [token for chunk in line.split() for token in _words(chunk)]
+
+    @override
+    def join(self, tokens: Iterable[str]) -> str:
+        parts: list[str] = []
+        glued = True
+        for token in tokens:
+            if not (glued or token.startswith(JOINER)):
+                parts.append(" ")
+            parts.append(unescape(token.removeprefix(JOINER).removesuffix(JOINER), JOINER))
+            glued = token.endswith(JOINER)
+        return "".join(parts)
+
+    @override
+    def to_json(self) -> dict[str, str]:
+        return {"kind": self.kind}
+
+
+def _words(chunk: str) -> list[str]:
+    """Cut what stands between two spaces into words and marks with their joiners."""
+    if chunk.isalnum():
+        return [chunk]
+    found = _words_and_marks().findall(chunk)
+    tokens = []
+    for i, (word, mark) in enumerate(found):
+        before_word = i + 1 < len(found) and found[i + 1][0]
+        left = JOINER if mark and i else ""
+        right = JOINER if mark and before_word else ""
+        tokens.append(left + escape(word or mark, JOINER) + right)
+    return tokens
+
+
+@cache
+def _words_and_marks() -> re.Pattern[str]:
+    """Compile what finds a word (group 1) or a mark (group 2).
+
+    A combining mark or an invisible sign (a joiner inside a Persian word, the variation selector
+    of an emoji) belongs to what it follows, and so does whatever follows a zero-width joiner.
+    """
+    every = map(chr, range(sys.maxunicode + 1))
+    follows = "".join(c for c in every if unicodedata.category(c) in {"Mn", "Mc", "Me", "Cf"})
+    in_word, in_mark, joined = rf"[\w{follows}]", f"[{follows}]", r"(?<=\u200d)\S"
+    word = f"{in_word}+(?:{joined}{in_word}*)*"
+    mark = rf"\S{in_mark}*(?:{joined}{in_mark}*)*"
+    return re.compile(f"({word})|({mark})")
+
+
+@final
+@dataclass(frozen=True)
+class Subwords(Tokenizer):
+    """Pieces of words that sentencepiece has learned; `subwords.train_subwords` makes one.
+
+    The first piece of a word begins with ▁; a ▁ of the text itself is escaped.
+    """
+
+    kind: ClassVar[str] = "subwords"
+    model: bytes = field(repr=False)
+
+    def __post_init__(self) -> None:
+        # nothing at all would load as a model of nothing
+        if not self.model:
+            raise ValueError("subword model is empty, but it must be a sentencepiece model")
+        try:
+            _ = self._processor
+        except Exception as error:
+            raise ValueError(
+                f"subword model cannot be loaded ({error}), but it must be a sentencepiece model"
+            ) from error
+
+    @cached_property
+    def _processor(self) -> Any:
+        from sentencepiece import SentencePieceProcessor
+
+        return SentencePieceProcessor(model_proto=self.model)
+
+    @property
+    def vocabulary_size(self) -> int:
+        """How many pieces there are, the one for the unknown among them."""
+        return int(self._processor.get_piece_size())
+
+    @override
+    def split(self, line: str) -> list[str]:
+        return list(self._processor.encode(subword_text(line), out_type=str))
+
+    @override
+    def join(self, tokens: Iterable[str]) -> str:
+        return unescape(_squeezed("".join(tokens).replace(SPACE, " ")), RESERVED)
+
+    @override
+    def to_json(self) -> dict[str, str]:
+        return {"kind": self.kind, "model": base64.b64encode(self.model).decode("ascii")}
+
+
+def subword_text(line: str) -> str:
+    """Return a line as sentencepiece shall see it, in training as in use."""
+    try:
+        line.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"character {error.start + 1} of the line = U+{ord(line[error.start]):04X}, but it "
+            "must be one that UTF-8 can hold; U+FFFD would do"
+        ) from error
+    return escape(_squeezed(line), RESERVED)
+
+
+def _squeezed(line: str) -> str:
+    return " ".join(line.split())
+
+
+_PLAIN: dict[str, type[Characters | Symbols | Words]] = {
+    plain.kind: plain for plain in (Characters, Words, Symbols)
+}
+KINDS = (*_PLAIN, Subwords.kind)
+"""The names of the four kinds of tokenizer."""
+
+
+def tokenizer_from_json(value: object) -> Tokenizer:
+    """Take what a tokenizer's `to_json` gave; refuse anything else with a ValueError."""
+    if not isinstance(value, dict):
+        raise ValueError(f"tokenizer = {shortened(value)}, but it must be an object with a kind")
+    kind = value.get("kind")
+    if kind not in KINDS:
+        names = f"{', '.join(KINDS[:-1])} or {KINDS[-1]}"
+        raise ValueError(f"tokenizer kind = {shortened(kind)}, but it must be {names}")
+    expected = {"kind", "model"} if kind == Subwords.kind else {"kind"}
+    if value.keys() != expected:
+        raise ValueError(
+            f"tokenizer {kind} has {shortened(sorted(map(str, value)))}, but it must have "
+            f"{sorted(expected)}"
+        )
+    if kind == Subwords.kind:
+        return Subwords(_decoded(value["model"]))
+    return _PLAIN[kind]()
+
+
+def _decoded(model: object) -> bytes:
+    """Return the bytes that a string in base64 stands for."""
+    try:
+        if isinstance(model, str):
+            return base64.b64decode(model.encode("ascii"), validate=True)
+    except (binascii.Error, UnicodeEncodeError):
+        pass
+    raise ValueError(f"subword model = {shortened(model)}, but it must be bytes in base64")

@@ -1,0 +1,136 @@
+"""The loop, on one screen: updates, validations, saves, and when to stop."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, Protocol
+
+import torch
+from torch.optim import Optimizer
+
+from regard.config.settings import TrainConfig
+from regard.data.batches import Batch, make_batch
+from regard.data.buckets import Buckets
+from regard.data.corpus import Corpus
+from regard.models.seq2seq import Seq2Seq
+from regard.training.loss import summed_loss
+from regard.training.optimizer import make_optimizer
+from regard.training.schedule import learning_rate
+from regard.training.state import Progress, RunFolder
+
+
+class Report(Protocol):
+    """Who is told how it goes."""
+
+    def update(self, step: int, loss: float, rate: float, tokens: int) -> None:
+        """After an update: the mean loss of a word, the learning rate, the words in it."""
+
+    def validation(self, step: int, score: float, best: float) -> None:
+        """After a validation."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be learned, from what, under which settings, and where it is kept.
+
+    `validate` scores a model on lines it has not seen; `recipe` is all that decides the result.
+    """
+
+    model: Seq2Seq
+    corpus: Corpus
+    config: TrainConfig
+    folder: RunFolder
+    validate: Callable[[Seq2Seq], float]
+    higher_is_better: bool
+    recipe: dict[str, Any]
+
+
+def train(job: Job, report: Report, stop: Callable[[], bool] = lambda: False) -> Progress:
+    """Teach the model, from its last saved state on; `stop` is asked after every update."""
+    config, model = job.config, job.model
+    device = model.target_embedding.weight.device
+    optimizer = make_optimizer(model, config)
+    progress = job.folder.load(model, optimizer)
+    job.folder.shorten_log(progress.step)
+    deadline = time.monotonic() + 60 * config.max_minutes if config.max_minutes else float("inf")
+    batches = _stream(job.corpus, config, progress)
+    while not progress.finished:
+        group = list(islice(batches, config.accumulate))
+        progress = replace(progress, step=progress.step + 1, epoch=group[-1][0], batch=group[-1][1])
+        loss, tokens = _update(job, optimizer, [b.to(device) for _, _, b in group], progress.step)
+        report.update(progress.step, loss, learning_rate(config, progress.step), tokens)
+        if progress.step % config.report_every == 0:
+            job.folder.log({"step": progress.step, "loss": loss})
+        last = progress.step >= config.max_steps or time.monotonic() > deadline
+        if progress.step % config.validate_every == 0 or last:
+            progress = _validate(job, progress, report)
+            last = last or 0 < config.patience <= progress.stale
+        interrupted = stop()
+        progress = replace(progress, finished=last)
+        if progress.step % config.save_every == 0 or last or interrupted:
+            job.folder.save(progress, model, optimizer, job.recipe)
+        if interrupted:
+            break
+    return progress
+
+
+def _stream(
+    corpus: Corpus, config: TrainConfig, progress: Progress
+) -> Iterator[tuple[int, int, Batch]]:
+    """Yield batches without end from a position on, each with the position behind it."""
+    lengths = corpus.source_lengths, corpus.target_lengths
+    buckets = Buckets(*lengths, config.batch_tokens, config.seed)
+    epoch, first = progress.epoch, progress.batch
+    while True:
+        rows = buckets.epoch(epoch)
+        for number in range(first, len(rows)):
+            yield epoch, number + 1, make_batch(corpus, rows[number])
+        epoch, first = epoch + 1, 0
+
+
+def _update(job: Job, optimizer: Optimizer, batches: list[Batch], step: int) -> tuple[float, int]:
+    """Make one update; return the mean loss of a word, and how many words there were."""
+    model, config = job.model.train(), job.config
+    # dropout depends on the seed and this update alone, however the run came here
+    torch.manual_seed(config.seed * 1_000_003 + step)
+    tokens = sum(batch.num_tokens for batch in batches)
+    total = 0.0
+    device = batches[0].source.device.type
+    for batch in batches:
+        with torch.autocast(device, torch.bfloat16, enabled=config.precision == "bfloat16"):
+            logits = model(batch.source, batch.source_mask, batch.fed).logits
+        loss = summed_loss(logits, batch.target, batch.target_mask, config.label_smoothing)
+        torch.autograd.backward(loss / tokens)
+        total += float(loss.detach())
+    if config.clip_norm:
+        torch.nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm)
+    for group in optimizer.param_groups:
+        group["lr"] = learning_rate(config, step)
+    optimizer.step()
+    optimizer.zero_grad()
+    return total / tokens, tokens
+
+
+def _validate(job: Job, progress: Progress, report: Report) -> Progress:
+    """Score the model, and keep its weights if they are worth keeping."""
+    config = job.config
+    score = job.validate(job.model.eval())
+    keep, best_of = max(1, config.average), config.average_of == "best"
+    progress = progress.validated(
+        score, higher_is_better=job.higher_is_better, keep=keep, best_of=best_of
+    )
+    job.folder.save_checkpoint(progress.step, job.model)
+    job.folder.log({"step": progress.step, "score": score, "best": progress.best})
+    report.validation(progress.step, score, progress.best if progress.best is not None else score)
+    return progress
+
+
+def learned(job: Job, progress: Progress) -> Seq2Seq:
+    """Return the model with the weights that the settings choose: averaged, or the best."""
+    steps = [step for _, step in progress.kept] if job.config.average else [progress.best_step]
+    weights = job.folder.average(steps)
+    with torch.no_grad():
+        for name, parameter in job.model.named_parameters():
+            parameter.copy_(weights[name])
+    return job.model.eval()

@@ -1,0 +1,46 @@
+"""The optimizer, and its memory as tensors with names, so that it can be saved without pickle."""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from regard.config.settings import TrainConfig
+
+
+def make_optimizer(model: nn.Module, config: TrainConfig) -> Optimizer:
+    """Make the optimizer that the settings ask for."""
+    parameters = list(model.parameters())
+    decay = config.weight_decay
+    if config.optimizer == "adadelta":
+        # Bahdanau et al. 2015, B.2
+        return torch.optim.Adadelta(parameters, rho=0.95, eps=1e-6, weight_decay=decay)
+    kind = torch.optim.AdamW if config.optimizer == "adamw" else torch.optim.Adam
+    return kind(parameters, betas=(0.9, 0.98), eps=1e-9, weight_decay=decay)
+
+
+def optimizer_tensors(optimizer: Optimizer, model: nn.Module) -> dict[str, Tensor]:
+    """Return what the optimizer remembers of each parameter, under the parameter's name."""
+    return {
+        f"{name}/{key}": torch.as_tensor(value).detach().cpu()
+        for name, parameter in model.named_parameters()
+        for key, value in optimizer.state.get(parameter, {}).items()
+    }
+
+
+def restore_optimizer(
+    optimizer: Optimizer, model: nn.Module, tensors: Mapping[str, Tensor]
+) -> None:
+    """Give an optimizer back what it remembered."""
+    for name, parameter in model.named_parameters():
+        remembered = {
+            key.rpartition("/")[2]: value
+            for key, value in tensors.items()
+            if key.rpartition("/")[0] == name
+        }
+        # counts stay where they were made; what has a parameter's shape lies beside it
+        optimizer.state[parameter] = {
+            key: value.to(parameter.device) if value.ndim else value
+            for key, value in remembered.items()
+        }

@@ -1,0 +1,213 @@
+"""The model file: the same bytes for the same model, no code, and a sentence for any damage."""
+
+import json
+import os
+import pickle
+import re
+import struct
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+import presets as small
+from regard.config.settings import Settings
+from regard.errors import ModelFileError
+from regard.models import PRESETS, build
+from regard.store import KEY, Saved, load_model, save_model, write_tensors
+from regard.text.side import Side
+from regard.text.tokenizers import Characters, Words
+from regard.text.vocabulary import Vocabulary
+
+CASES = int(os.environ.get("REGARD_CASES", "500"))
+
+
+def saved(name, seed=0):
+    source = Side("NFC", Characters(), Vocabulary.build(["abcdefghijklm"]))
+    target = Side("NFC", Words(), Vocabulary.build([["一", "zwei", "<s>", "tres", "x", "y", "z"]]))
+    if name == "vaswani2017":
+        target = source
+    settings = Settings(model=PRESETS[name](**small.SIZES[name]))
+    torch.manual_seed(seed)
+    model = build(settings.model, len(source.vocabulary), len(target.vocabulary))
+    return Saved(model.eval(), settings, source, target, {"steps": 7, "data": "abc"})
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_model_comes_back_as_it_was(name, tmp_path):
+    before = saved(name)
+    path = tmp_path / "model.regard"
+    save_model(path, before)
+    state = torch.get_rng_state()
+    after = load_model(path)
+    assert torch.equal(torch.get_rng_state(), state)
+    assert after.settings == before.settings
+    assert (after.source, after.target, after.summary) == (
+        before.source,
+        before.target,
+        before.summary,
+    )
+    for one, other in zip(before.model.parameters(), after.model.parameters(), strict=True):
+        assert torch.equal(one, other)
+    _, _, (source, mask, fed) = small.batch(before.model)
+    source, fed = source.clamp(max=10), fed.clamp(max=10)
+    assert torch.equal(
+        before.model(source, mask, fed).logits, after.model(source, mask, fed).logits
+    )
+    if name == "vaswani2017":
+        assert after.model.readout.weight is after.model.source_embedding.weight
+
+
+def test_the_same_model_is_the_same_bytes(tmp_path):
+    for number in (1, 2):
+        save_model(tmp_path / str(number), saved("bahdanau2015"))
+    assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
+    save_model(tmp_path / "3", saved("bahdanau2015", seed=1))
+    assert (tmp_path / "1").read_bytes() != (tmp_path / "3").read_bytes()
+    assert not list(tmp_path.glob("*.unfinished"))
+
+
+def header(path):
+    content = path.read_bytes()
+    (length,) = struct.unpack("<Q", content[:8])
+    return json.loads(content[8 : 8 + length]), content[8 + length :]
+
+
+def with_header(path, change):
+    found, rest = header(path)
+    change(found)
+    text = json.dumps(found).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + rest)
+
+
+def change_metadata(path, change):
+    def inside(found):
+        metadata = json.loads(found["__metadata__"][KEY])
+        change(metadata)
+        found["__metadata__"][KEY] = json.dumps(metadata)
+
+    with_header(path, inside)
+
+
+def refused(path):
+    with pytest.raises(ModelFileError) as refusal:
+        load_model(path)
+    assert str(refusal.value).startswith(f"{path}: ")
+    return refusal.value.problem
+
+
+def test_metadata_stands_under_one_key_with_its_keys_sorted(tmp_path):
+    path = tmp_path / "model"
+    save_model(path, saved("cho2014"))
+    found, _ = header(path)
+    assert list(found["__metadata__"]) == [KEY]
+    text = found["__metadata__"][KEY]
+    assert text == json.dumps(json.loads(text), sort_keys=True, ensure_ascii=False)
+
+
+def test_what_is_no_model_gets_a_sentence(tmp_path):
+    path = tmp_path / "model"
+    assert refused(path) == "cannot be read: No such file or directory"
+    assert refused(tmp_path) == "cannot be read: Is a directory"
+    path.write_bytes(b"")
+    assert refused(path) == "is damaged, or no model of regard"
+    path.write_bytes(os.urandom(1000))
+    assert refused(path) == "is damaged, or no model of regard"
+    for content in (pickle.dumps({"a": 1}), b"PK\x03\x04rest"):
+        path.write_bytes(content)
+        assert refused(path) == (
+            "is a pickle, which could run any code when loaded; a file made by regard would do"
+        )
+    write_tensors(path, {"a": torch.zeros(2)}, {})
+    with_header(path, lambda found: found.pop("__metadata__"))
+    assert refused(path) == "holds tensors, but nothing that regard wrote"
+
+
+def test_a_model_that_was_tampered_with_gets_a_sentence(tmp_path):
+    path = tmp_path / "model"
+
+    def after(change):
+        save_model(path, saved("bahdanau2015"))
+        change_metadata(path, change)
+        return refused(path)
+
+    assert after(lambda m: m.update(format=2)) == (
+        "its format is 2, but regard 0.1.0.dev0 reads formats up to 1; a newer regard would do"
+    )
+    assert after(lambda m: m["settings"]["model"]["encoder"].update(hidden_size=10**6)).startswith(
+        "its weights are not those of its settings, "
+    )
+    assert after(lambda m: m["settings"]["model"]["encoder"].update(hidden_size=0)).startswith(
+        "its settings cannot be used: "
+    )
+    assert after(lambda m: m.pop("source")) == "its settings cannot be used: 'source'"
+    assert "its settings cannot be used: " in after(lambda m: m["source"].update(vocabulary=3))
+
+
+def test_weights_that_are_no_numbers_get_a_sentence(tmp_path):
+    path = tmp_path / "model"
+    broken = saved("bahdanau2015")
+    with torch.no_grad():
+        broken.model.readout.weight[0, 0] = torch.nan
+    save_model(path, broken)
+    assert refused(path) == "its weights are not all numbers, readout.weight for one"
+
+
+@pytest.mark.parametrize("kept", [0, 7, 8, 9, 500, 5000, -1])
+def test_a_file_that_is_cut_off_gets_a_sentence(tmp_path, kept):
+    path = tmp_path / "model"
+    save_model(path, saved("luong2015"))
+    path.write_bytes(path.read_bytes()[:kept])
+    assert refused(path) in (
+        "is damaged, or no model of regard",
+        "holds tensors, but nothing that regard wrote",
+    )
+
+
+def test_a_header_that_lies_about_sizes_gets_a_sentence(tmp_path):
+    path = tmp_path / "model"
+    save_model(path, saved("luong2015"))
+    path.write_bytes(struct.pack("<Q", 2**60) + path.read_bytes()[8:])
+    assert refused(path) == "is damaged, or no model of regard"
+    save_model(path, saved("luong2015"))
+
+    def grow(found):
+        found["readout.weight"]["shape"][0] *= 1000
+
+    with_header(path, grow)
+    assert refused(path) == "is damaged, or no model of regard"
+
+
+@hypothesis_settings(max_examples=CASES, deadline=None)
+@given(st.binary(max_size=400), st.integers(0, 3000))
+def test_any_bytes_anywhere_give_a_sentence_or_a_model(noise, place):
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        write_tensors(path, {"a": torch.arange(4.0)}, {"format": 1})
+        content = path.read_bytes()
+        place %= len(content)
+        path.write_bytes(content[:place] + noise + content[place + len(noise) :])
+        # the file holds no settings, so it may never load; it must not raise anything else
+        with pytest.raises(ModelFileError, match=re.escape(str(path))):
+            load_model(path)
+
+
+def test_a_folder_that_cannot_be_written_loses_nothing(tmp_path, monkeypatch):
+    path = tmp_path / "model"
+    save_model(path, saved("cho2014"))
+    before = path.read_bytes()
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(ModelFileError, match="cannot be written: No space left on device"):
+        save_model(path, saved("cho2014", seed=1))
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["model"]
+    with pytest.raises(ModelFileError, match="cannot be written: No such file or directory"):
+        save_model(tmp_path / "nowhere" / "model", saved("cho2014"))

@@ -1,0 +1,47 @@
+"""The normalization forms: what they compose, what they leave, what is refused."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from text_cases import CASES, lines
+
+from regard.errors import ConfigError
+from regard.text.normalize import normalize
+
+ACUTE = "\u0301"
+
+
+def test_nfc_composes_and_leaves_what_can_be_seen():
+    assert normalize(f"e{ACUTE}", "NFC") == "é"
+    assert normalize("ﬁ\xa0①", "NFC") == "ﬁ\xa0①"
+
+
+def test_nfkc_also_takes_away_mere_form():
+    assert normalize(f"e{ACUTE}ﬁ\xa0①", "NFKC") == "éfi 1"
+
+
+def test_none_leaves_a_line_as_it_is():
+    assert normalize(f"e{ACUTE}ﬁ", "none") == f"e{ACUTE}ﬁ"
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFKC", "none"])
+def test_separators_inside_a_line_stay_inside_it(form):
+    assert normalize("a\u2028b\x85c", form) == "a\u2028b\x85c"
+
+
+@CASES
+@given(lines)
+def test_nfc_keeps_the_canonical_meaning_and_is_done_once(line):
+    once = normalize(line, "NFC")
+    assert unicodedata.normalize("NFD", once) == unicodedata.normalize("NFD", line)
+    assert normalize(once, "NFC") == once
+
+
+@pytest.mark.parametrize("form", ["NFD", "nfc", "", None, ["NFC"]])
+def test_another_form_is_refused(form):
+    with pytest.raises(ConfigError) as caught:
+        normalize("a", form)
+    assert str(caught.value) == (
+        f"text: normalization = {form!r}, but it must be NFC, NFKC or none"
+    )

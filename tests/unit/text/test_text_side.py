@@ -1,0 +1,33 @@
+"""One side of a pair: from a line to ids and back."""
+
+import pytest
+
+from regard.errors import ConfigError
+from regard.symbols import UNKNOWN
+from regard.text.side import Side
+from regard.text.tokenizers import Characters, Words
+from regard.text.vocabulary import Vocabulary
+
+
+def test_a_line_is_normalized_cut_and_numbered():
+    side = Side("NFC", Characters(), Vocabulary.build([["é", "a"], ["a"]]))
+    assert side.tokens("e\u0301a") == ["é", "a"]
+    assert side.ids("e\u0301a!") == [5, 4, UNKNOWN]
+    assert side.line(side.vocabulary.tokens([5, 4])) == "éa"
+
+
+def test_a_side_comes_back_from_json():
+    side = Side("none", Words(), Vocabulary.build([["x", "￭,"]]))
+    assert Side.from_json(side.to_json()) == side
+
+
+@pytest.mark.parametrize("value", [None, [], {}, {"normalization": "NFC", "tokenizer": {}}])
+def test_anything_else_is_refused(value):
+    with pytest.raises(ValueError, match="a side must hold its normalization, tokenizer and vocab"):
+        Side.from_json(value)
+
+
+def test_an_unknown_normalization_is_refused():
+    side = Side("NFC", Characters(), Vocabulary.build([["a"]])).to_json()
+    with pytest.raises(ConfigError, match="normalization = NFX"):
+        Side.from_json({**side, "normalization": "NFX"})

@@ -1,0 +1,244 @@
+"""Subwords: learned twice the same, in silence, of any size, and no line is lost."""
+
+import base64
+import hashlib
+import json
+import random
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from text_cases import CASES, FEWER_CASES, HARD, lines, tokens
+
+from regard.errors import ConfigError, InputError
+from regard.text import subwords
+from regard.text.subwords import sample, train_subwords
+from regard.text.tokenizers import Subwords, tokenizer_from_json
+
+KINDS = ["unigram", "bpe"]
+CORPUS = [
+    "the low lower lowest of the new newer newest lands",
+    "she sells newer shells by the lower shore, the lowest of all",
+    "我爱吃苹果 ▁ ￭ ␛1 <unk> السلام عليكم e\u0301",
+    "wide wider widest, new newer newest; low lower lowest!",
+]
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def learned(request):
+    return train_subwords(CORPUS, 80, request.param, seed=0)
+
+
+@CASES
+@given(line=lines)
+def test_a_line_comes_back_but_for_white_space(learned, line):
+    split = learned.split(line)
+    assert learned.join(split) == " ".join(line.split())
+    assert all(token.split() == [token] for token in split)
+
+
+@FEWER_CASES
+@given(corpus=st.lists(lines, min_size=1, max_size=4), kind=st.sampled_from(KINDS))
+def test_whatever_it_learned_from_its_lines_come_back(corpus, kind):
+    made = train_subwords(["seed", *corpus], 40, kind, seed=0)
+    for line in corpus:
+        assert made.join(made.split(line)) == " ".join(line.split())
+
+
+@CASES
+@given(said=tokens)
+def test_whatever_a_model_says_can_be_joined(learned, said):
+    joined = learned.join(said)
+    assert joined == " ".join(joined.split())
+
+
+def test_a_frequent_word_is_one_piece_and_a_rare_one_several():
+    made = train_subwords(["hello world"] * 9 + ["held"], 40, "bpe", seed=0)
+    assert made.split("hello world") == ["▁hello", "▁world"]
+    assert "".join(made.split("hewo")) == "▁hewo"
+    assert len(made.split("hewo")) > 1
+
+
+def test_an_unknown_character_keeps_its_spelling(learned):
+    assert learned.split("low 龘") == [*learned.split("low"), "▁", "龘"]
+
+
+def test_the_signs_of_sentencepiece_are_ordinary_in_a_text(learned):
+    for text in ("a ▁ b", "▁a", "a▁b", "▁▁", "▅", "<unk> <s>", "⁇", " ⁇ ", "␛1␛", "\x00a"):
+        assert learned.join(learned.split(text)) == text.strip()
+    assert not any("▁" in token[1:] for token in learned.split("a▁b ▁ c"))
+
+
+def test_a_text_that_spells_the_unknown_is_learned_from_as_any_other():
+    made = train_subwords(["<unk> <unk> <unk>"], 40, "bpe", seed=0)
+    # unknown letters would come in one run
+    assert made.split("kun") == ["▁", "k", "un"]
+
+
+def test_a_line_with_a_reserved_sign_is_learned_from_as_any_other():
+    made = train_subwords(["low ▅ low", "▅"], 40, "bpe", seed=0)
+    assert made.split("low") == ["▁low"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_lines_give_the_same_bytes_in_another_process_too(kind):
+    here = train_subwords(CORPUS, 60, kind, seed=0).model
+    assert train_subwords(CORPUS, 60, kind, seed=0).model == here
+    script = (
+        "import hashlib, json, sys\n"
+        "from regard.text.subwords import train_subwords\n"
+        "lines, kind = json.loads(sys.stdin.read())\n"
+        "model = train_subwords(lines, 60, kind, seed=0).model\n"
+        "print(hashlib.sha256(model).hexdigest(), sorted({'torch', 'numpy'} & set(sys.modules)))"
+    )
+    there = subprocess.run(
+        [sys.executable, "-c", script],
+        input=json.dumps([CORPUS, kind]),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert there.stdout == f"{hashlib.sha256(here).hexdigest()} []\n"
+    assert there.stderr == ""
+
+
+def test_learning_and_splitting_say_nothing(capfd):
+    for kind in KINDS:
+        train_subwords(CORPUS, 10**6, kind, seed=0).split("龘 new")
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_size_that_the_lines_can_hold_is_the_size(kind):
+    rng = random.Random(0)
+    words = ["".join(rng.choices("abcde", k=6)) for _ in range(40)]
+    corpus = [" ".join(rng.choices(words, k=7)) for _ in range(60)]
+    assert train_subwords(corpus, 31, kind, seed=0).vocabulary_size == 31
+
+
+def test_of_too_small_a_text_the_most_pieces_are_taken():
+    # ▁ a b, ab ▁ab, ▁a, and the unknown
+    made = train_subwords(["ab"], 1000, "bpe", seed=0)
+    assert made.vocabulary_size == 7
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_character_has_a_piece_however_small_the_size(kind):
+    # 26 letters, ▁ and the unknown
+    made = train_subwords(["abcdefghijklm nopqrstuvwxyz"], 1, kind, seed=0)
+    assert made.vocabulary_size == 28
+    assert made.split("zoo") == ["▁", "z", "o", "o"]
+
+
+def test_one_letter_is_text_enough():
+    for kind in KINDS:
+        assert train_subwords(["a"], 8000, kind, seed=0).join(["▁", "a"]) == "a"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_word_of_a_hundred_thousand_letters_does_not_end_the_process(kind):
+    line = "abcdefghij" * 10**4
+    made = train_subwords([line, "k"], 30, kind, seed=0)
+    assert made.join(made.split(line)) == line
+
+
+def test_a_long_line_is_cut_and_no_part_of_it_is_dropped():
+    line = "a" * 999 + " " + "b" * 999 + "é" * 3000
+    made = train_subwords([line], 1, "bpe", seed=0)
+    # a b é, ▁ and the unknown
+    assert made.vocabulary_size == 5
+
+
+def test_all_lines_are_taken_where_there_are_few():
+    assert sample(iter("abc"), 3, seed=0) == ["a", "b", "c"]
+    assert sample(iter("abc"), 7, seed=0) == ["a", "b", "c"]
+
+
+def test_of_many_lines_each_has_the_same_chance_and_the_seed_decides():
+    draws = [tuple(sample("abcdefg", 3, seed)) for seed in range(3000)]
+    assert draws == [tuple(sample("abcdefg", 3, seed)) for seed in range(3000)]
+    counts = Counter(line for draw in draws for line in draw)
+    assert all(len(set(draw)) == 3 for draw in draws)
+    # 3000 · 3/7 ≈ 1286 each, with a standard deviation of 27
+    assert all(1150 < counts[line] < 1420 for line in "abcdefg")
+
+
+def test_the_sample_is_drawn_by_the_seed(monkeypatch):
+    monkeypatch.setattr(subwords, "MAX_LINES", 2)
+    corpus = [f"{letter * 5} {letter * 3}" for letter in "abcdefghij"]
+    models = {train_subwords(corpus, 1, "bpe", seed).model for seed in range(9)}
+    assert len(models) > 1
+    # two letters, ▁ and the unknown
+    assert train_subwords(corpus, 1, "bpe", seed=0).vocabulary_size == 4
+
+
+def test_it_comes_back_from_json_with_its_size(learned):
+    value = learned.to_json()
+    assert list(value) == ["kind", "model"]
+    assert base64.b64decode(value["model"]) == learned.model
+    back = tokenizer_from_json(json.loads(json.dumps(value)))
+    assert back == learned
+    assert back.vocabulary_size == learned.vocabulary_size
+    assert back.split(CORPUS[1]) == learned.split(CORPUS[1])
+
+
+@CASES
+@given(data=st.data())
+def test_a_damaged_model_is_refused_or_loads_but_never_crashes(learned, data):
+    damaged = bytearray(learned.model)
+    for place in data.draw(st.lists(st.integers(0, len(damaged) - 1), min_size=1, max_size=4)):
+        damaged[place] = data.draw(st.integers(0, 255))
+    damaged = bytes(damaged[: data.draw(st.integers(0, len(damaged)))])
+    value = {"kind": "subwords", "model": base64.b64encode(damaged).decode()}
+    try:
+        back = tokenizer_from_json(value)
+    except ValueError as error:
+        sentence = str(error)
+    else:
+        sentence = "subword model loads"
+        back.split("the lower 龘")
+    assert sentence.startswith("subword model ")
+
+
+@pytest.mark.parametrize("model", [b"x", b"\x80\x04.", b"\x00" * 64])
+def test_bytes_that_are_no_model_are_refused(model):
+    with pytest.raises(ValueError, match=r"^subword model cannot be loaded \(") as caught:
+        Subwords(model)
+    assert str(caught.value).endswith("), but it must be a sentencepiece model")
+
+
+@pytest.mark.parametrize("corpus", [[], [""], [" ", "\u2028\x85"]])
+def test_lines_without_text_are_refused(corpus):
+    with pytest.raises(InputError) as caught:
+        train_subwords(corpus, 40, "bpe", seed=0)
+    assert str(caught.value) == (
+        "no line has text in it, but subwords must be learned from at least one"
+    )
+
+
+def test_wrong_settings_are_refused_all_at_once():
+    with pytest.raises(ConfigError) as caught:
+        train_subwords(CORPUS, 0, "wordpiece", seed=0)
+    assert str(caught.value) == (
+        "text: subword kind = 'wordpiece', but it must be unigram or bpe\n"
+        "text: vocabulary_size = 0, but it must be at least 1"
+    )
+
+
+def test_half_a_surrogate_pair_is_refused(learned):
+    sentence = (
+        r"^character 3 of the line = U\+D83D, but it must be one that UTF-8 can hold; "
+        "U\\+FFFD would do$"
+    )
+    with pytest.raises(InputError, match=sentence):
+        learned.split("ab\ud83d")
+    with pytest.raises(InputError, match=sentence):
+        train_subwords(["ab\ud83d"], 40, "bpe", seed=0)
+
+
+def test_every_hard_string_alone_comes_back(learned):
+    for hard in HARD:
+        assert learned.join(learned.split(hard)) == " ".join(hard.split())

@@ -1,0 +1,166 @@
+"""Splitting and joining: what the tokens are, and that no line is lost on the way."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from text_cases import CASES, lines, tokens
+
+from regard.text.escapes import escape, unescape
+from regard.text.tokenizers import Characters, Symbols, Tokenizer, Words, tokenizer_from_json
+
+FAMILY = "👨\u200d👩\u200d👧"
+
+
+def test_characters_are_code_points_in_reading_order():
+    assert Characters().split("我 e\u0301!") == ["我", " ", "e", "\u0301", "!"]
+    assert Characters().join(["a", " ", "b"]) == "a b"
+
+
+def test_symbols_stand_between_runs_of_spaces():
+    assert Symbols().split("  HH AH0  L OW1 ") == ["HH", "AH0", "L", "OW1"]
+    assert Symbols().join(["HH", "AH0"]) == "HH AH0"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("", ""),
+        ("Hello, world!", "Hello ￭, world ￭!"),
+        ("“Yes,” he said.", "“￭ Yes ￭, ￭” he said ￭."),
+        ("Wait ... (what?)", "Wait . ￭. ￭. (￭ what ￭? ￭)"),
+        ("l'homme, 3.14", "l ￭'￭ homme ￭, 3 ￭.￭ 14"),
+        ("a - b", "a - b"),
+        ("a-b", "a ￭-￭ b"),
+        ("snake_case", "snake_case"),
+        ("我爱吃苹果。", "我爱吃苹果 ￭。"),
+        ("مرحبا، عالم", "مرحبا ￭، عالم"),
+    ],
+)
+def test_words_and_marks_stand_apart_and_joiners_say_what_stuck(line, expected):
+    assert Words().split(line) == expected.split()
+    assert Words().join(expected.split()) == line
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "cafe\u0301",
+        "نِعْمَ",
+        "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+        "क्\u200dषि",
+        "so\xadft",
+        FAMILY,
+        "❤\ufe0f",
+        "\u0301a",
+    ],
+)
+def test_what_follows_a_letter_or_a_sign_without_a_place_of_its_own_stays_with_it(word):
+    assert Words().split(f"x {word} y") == ["x", word, "y"]
+    assert Words().split(f"{word}.")[0] == word
+
+
+def test_a_joiner_of_the_text_is_not_a_joiner():
+    assert Words().split("a ￭ b") == ["a", "␛1", "b"]
+    assert Words().split("a￭b") == ["a", "￭␛1￭", "b"]
+    assert Words().split("␛1") == ["␛0￭", "1"]
+
+
+@pytest.mark.parametrize("separator", ["\u2028", "\x85", "\u3000", "\xa0", " \t "])
+@pytest.mark.parametrize("tokenizer", [Words(), Symbols()])
+def test_any_white_space_is_a_space_and_ends_no_line(tokenizer, separator):
+    assert tokenizer.split(f"{separator}a{separator}b{separator}") == ["a", "b"]
+
+
+@CASES
+@given(lines)
+def test_characters_come_back_exactly_the_others_but_for_white_space(line):
+    assert Characters().join(Characters().split(line)) == line
+    assert Symbols().join(Symbols().split(line)) == " ".join(line.split())
+    split = Words().split(line)
+    assert Words().join(split) == " ".join(line.split())
+    assert all(token.split() == [token] for token in split)
+
+
+@CASES
+@given(st.lists(st.sampled_from(["￭", "␛", "a", ".", "￭.", "(￭", "￭￭", "␛1", "�"])) | tokens)
+def test_words_join_whatever_a_model_says(said):
+    joined = Words().join(said)
+    assert joined == " ".join(joined.split())
+    if not any("￭" in token or "␛" in token for token in said):
+        assert joined == " ".join(said)
+
+
+@CASES
+@given(lines)
+def test_an_escaped_text_holds_no_mark_and_comes_back(line):
+    escaped = escape(line, "￭▁")
+    assert not {"￭", "▁"} & set(escaped)
+    assert unescape(escaped, "￭▁") == line
+
+
+def test_an_escape_that_nobody_wrote_stays():
+    assert unescape("␛", "￭") == "␛"
+    assert unescape("␛2␛x␛1␛0", "￭") == "␛2␛x￭␛"
+
+
+@pytest.mark.parametrize("tokenizer", [Characters(), Words(), Symbols()])
+def test_a_tokenizer_comes_back_from_json(tokenizer: Tokenizer):
+    text = json.dumps(tokenizer.to_json())
+    assert text == json.dumps({"kind": tokenizer.kind})
+    assert tokenizer_from_json(json.loads(text)) == tokenizer
+
+
+NAMES = "characters, words, symbols or subwords"
+
+
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        (["words"], "tokenizer = ['words'], but it must be an object with a kind"),
+        ({}, f"tokenizer kind = None, but it must be {NAMES}"),
+        ({"kind": "word"}, f"tokenizer kind = 'word', but it must be {NAMES}"),
+        ({"kind": ["words"]}, f"tokenizer kind = ['words'], but it must be {NAMES}"),
+        (
+            {"kind": "words", "model": ""},
+            "tokenizer words has ['kind', 'model'], but it must have ['kind']",
+        ),
+        (
+            {"kind": "subwords"},
+            "tokenizer subwords has ['kind'], but it must have ['kind', 'model']",
+        ),
+        (
+            {"kind": "subwords", "model": 7},
+            "subword model = 7, but it must be bytes in base64",
+        ),
+        (
+            {"kind": "subwords", "model": "a*b="},
+            "subword model = 'a*b=', but it must be bytes in base64",
+        ),
+        (
+            {"kind": "subwords", "model": "é"},
+            "subword model = 'é', but it must be bytes in base64",
+        ),
+        (
+            {"kind": "subwords", "model": ""},
+            "subword model is empty, but it must be a sentencepiece model",
+        ),
+    ],
+)
+def test_what_is_no_tokenizer_is_refused(value, sentence):
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        tokenizer_from_json(value)
+
+
+def test_importing_the_room_imports_nothing_heavy():
+    modules = "copying, escapes, normalize, subwords, tokenizers, views, vocabulary"
+    script = (
+        f"import sys\nfrom regard.text import {modules}\n"
+        "print(sorted({'torch', 'numpy', 'sentencepiece'} & set(sys.modules)))"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert run.stdout == "[]\n"

@@ -1,0 +1,138 @@
+"""A vocabulary counts, numbers and spells; specials are known by their places."""
+
+import json
+import re
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from text_cases import CASES, HARD
+
+from regard.errors import ConfigError, InputError
+from regard.symbols import BOS, EOS, PAD, UNKNOWN
+from regard.text.vocabulary import SPECIALS, Vocabulary
+
+texts = st.lists(st.lists(st.sampled_from(HARD) | st.text(max_size=2), max_size=7), max_size=5)
+
+
+def test_the_specials_stand_at_the_ids_that_models_know():
+    symbols = Vocabulary.build([]).symbols
+    assert symbols == ("<pad>", "<unk>", "<s>", "</s>")
+    written = [symbols[i] for i in (PAD, UNKNOWN, BOS, EOS)]
+    assert written == ["<pad>", "<unk>", "<s>", "</s>"]
+
+
+def test_the_most_frequent_come_first_and_ties_go_by_code_point():
+    built = Vocabulary.build([["b", "é", "a", "z"], ["z", "苹", "b", "z"]])
+    assert built.symbols[4:] == ("z", "b", "a", "é", "苹")
+
+
+def test_the_order_of_lines_does_not_matter():
+    lines = [["b", "a"], ["c", "a"], ["c", "d"]]
+    assert Vocabulary.build(lines) == Vocabulary.build(reversed(lines))
+
+
+def test_the_bound_counts_the_specials_and_cuts_the_rarest():
+    built = Vocabulary.build([["a", "b", "b", "c", "c", "c"]], max_size=6)
+    assert built.symbols[4:] == ("c", "b")
+    assert len(built) == 6
+    assert len(Vocabulary.build([["a"]], max_size=1000)) == 5
+
+
+@pytest.mark.parametrize("max_size", [4, 0, -1])
+def test_a_bound_that_leaves_no_room_is_refused(max_size):
+    with pytest.raises(ConfigError) as caught:
+        Vocabulary.build([["a"]], max_size)
+    assert str(caught.value) == (
+        f"text: max_size = {max_size}, but it must leave room for a symbol beside the four "
+        "specials; 5 or more would do"
+    )
+
+
+def test_ids_and_tokens_are_each_others_way_back():
+    vocabulary = Vocabulary((*SPECIALS, "a", "b"))
+    assert vocabulary.ids(["b", "a", "b"]) == [5, 4, 5]
+    assert vocabulary.tokens([5, 4, 5]) == ["b", "a", "b"]
+    assert vocabulary.tokens([2, 1, 3, 0]) == ["<s>", "<unk>", "</s>", "<pad>"]
+    assert vocabulary.tokens(np.array([4, 1])) == ["a", "<unk>"]
+
+
+def test_a_token_that_is_not_known_is_unknown():
+    vocabulary = Vocabulary((*SPECIALS, "a"))
+    assert vocabulary.ids(["A", "a", ""]) == [1, 4, 1]
+    assert "a" in vocabulary
+    assert "A" not in vocabulary
+    assert 4 not in vocabulary
+
+
+def test_a_text_symbol_that_looks_like_a_special_is_an_ordinary_symbol():
+    vocabulary = Vocabulary.build([["<s>", "<unk>", "<s>"]])
+    assert vocabulary.ids(["<s>", "<unk>", "</s>"]) == [4, 5, UNKNOWN]
+    assert "<s>" in vocabulary
+    assert "</s>" not in vocabulary
+    assert vocabulary.tokens([2, 4]) == ["<s>", "<s>"]
+    assert Vocabulary.from_json(vocabulary.to_json()) == vocabulary
+
+
+@pytest.mark.parametrize("i", [-1, 5, 6])
+def test_an_id_that_there_is_not_is_refused(i):
+    with pytest.raises(InputError, match=f"^id = {i}, but it must be at least 0 and below 5$"):
+        Vocabulary((*SPECIALS, "a")).tokens([4, i])
+
+
+@CASES
+@given(texts)
+def test_every_token_of_the_text_is_known_and_comes_back_also_from_json(lines):
+    vocabulary = Vocabulary.build(lines)
+    counts = Counter(token for line in lines for token in line)
+    assert len(vocabulary) == 4 + len(counts)
+    for line in lines:
+        ids = vocabulary.ids(line)
+        assert vocabulary.tokens(ids) == line
+        assert all(i > 3 for i in ids)
+    ranks = [counts[symbol] for symbol in vocabulary.symbols[4:]]
+    assert ranks == sorted(ranks, reverse=True)
+    assert Vocabulary.from_json(json.loads(json.dumps(vocabulary.to_json()))) == vocabulary
+
+
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        ({"a": 1}, "vocabulary is of type dict, but it must be a list of strings"),
+        ("abcd", "vocabulary is of type str, but it must be a list of strings"),
+        (None, "vocabulary is of type NoneType, but it must be a list of strings"),
+        ([*SPECIALS, 7], "vocabulary[4] is of type int, but it must be a string"),
+        ([*SPECIALS, "b", None], "vocabulary[5] is of type NoneType, but it must be a string"),
+        ([*SPECIALS, "b", ["b"]], "vocabulary[5] is of type list, but it must be a string"),
+        ([*SPECIALS, "b", "é", "é"], r"vocabulary[6] = '\xe9', but it must be new: it stands at 5"),
+        (
+            [*SPECIALS, "a\ud800"],
+            r"vocabulary[4] = 'a\ud800', but it must be text that UTF-8 can hold",
+        ),
+        ([], "vocabulary lacks the specials, but it must begin with <pad> <unk> <s> </s>"),
+        (
+            ["<pad>", "<s>", "<unk>", "</s>", "a"],
+            "vocabulary lacks the specials, but it must begin with <pad> <unk> <s> </s>",
+        ),
+        (
+            [*SPECIALS[:3], "a", "</s>"],
+            "vocabulary lacks the specials, but it must begin with <pad> <unk> <s> </s>",
+        ),
+    ],
+)
+def test_what_is_no_vocabulary_is_refused(value, sentence):
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        Vocabulary.from_json(value)
+
+
+def test_a_vocabulary_made_by_hand_is_checked_too():
+    with pytest.raises(ValueError, match=r"must begin with <pad> <unk> <s> </s>$"):
+        Vocabulary(("a", "b"))
+
+
+def test_a_symbol_of_a_million_characters_does_not_flood_the_sentence():
+    with pytest.raises(ValueError, match=r"it stands at 4$") as caught:
+        Vocabulary((*SPECIALS, "a" * 10**6, "a" * 10**6))
+    assert len(str(caught.value)) < 120

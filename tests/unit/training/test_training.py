@@ -1,0 +1,186 @@
+"""Training: the loss and the schedule by hand, learning that is real, and resuming to the bit."""
+
+import hashlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from regard.config.settings import TrainConfig
+from regard.training.loop import learned, train
+from regard.training.loss import summed_loss
+from regard.training.optimizer import make_optimizer, optimizer_tensors, restore_optimizer
+from regard.training.schedule import learning_rate
+from regard.training.state import Progress
+from training_job import RESUMED, Silent, job, run
+
+TESTS = Path(__file__).parents[2]
+
+
+def test_the_loss_is_smoothed_cross_entropy():
+    rng = np.random.default_rng(0)
+    logits, target = rng.standard_normal((2, 3, 5)), np.array([[1, 4, 0], [2, 2, 3]])
+    mask = np.array([[True, True, False], [True, False, False]])
+    expected = 0.0
+    for b, t in np.argwhere(mask):
+        log_p = logits[b, t] - np.log(np.exp(logits[b, t]).sum())
+        expected += -0.9 * log_p[target[b, t]] - 0.1 * log_p.mean()
+    loss = summed_loss(*map(torch.tensor, (logits, target, mask)), smoothing=0.1)
+    assert float(loss) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "expected"),
+    [
+        ("constant", {1: 0.25, 4: 1, 12: 1, 20: 1}),
+        ("inverse_sqrt", {1: 0.25, 4: 1, 16: 0.5, 36: 1 / 3}),
+        ("linear", {2: 0.5, 4: 1, 12: 0.5, 20: 0}),
+        ("cosine", {2: 0.5, 4: 1, 12: 0.5, 20: 0}),
+    ],
+)
+def test_schedules_by_hand(schedule, expected):
+    config = TrainConfig(learning_rate=1.0, warmup_steps=4, max_steps=20, schedule=schedule)
+    for step, rate in expected.items():
+        assert learning_rate(config, step) == pytest.approx(rate)
+
+
+@pytest.mark.parametrize("name", ["adam", "adamw", "adadelta"])
+def test_an_optimizer_goes_on_as_if_it_had_never_stopped(name):
+    def steps(model, optimizer, numbers):
+        for number in numbers:
+            torch.manual_seed(number)
+            model(torch.randn(3, 5)).square().sum().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+
+    config = TrainConfig(optimizer=name, weight_decay=0.01)
+    models = [torch.nn.Linear(5, 2) for _ in range(2)]
+    models[1].load_state_dict(models[0].state_dict())
+    one = make_optimizer(models[0], config)
+    steps(models[0], one, range(3))
+    half = {k: v.clone() for k, v in optimizer_tensors(one, models[0]).items()}
+    weights = {k: v.clone() for k, v in models[0].state_dict().items()}
+    steps(models[0], one, range(3, 6))
+    other = make_optimizer(models[1], config)
+    models[1].load_state_dict(weights)
+    restore_optimizer(other, models[1], half)
+    steps(models[1], other, range(3, 6))
+    for a, b in zip(models[0].parameters(), models[1].parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_a_validation_knows_better_from_worse():
+    progress = Progress(step=10).validated(50.0, higher_is_better=True, keep=2, best_of=True)
+    assert (progress.best, progress.best_step, progress.stale) == (50.0, 10, 0)
+    later = Progress(**{**vars(progress), "step": 20})
+    later = later.validated(50.0, higher_is_better=True, keep=2, best_of=True)
+    assert (later.best_step, later.stale, later.kept) == (10, 1, ((50.0, 10), (50.0, 20)))
+    last = Progress(**{**vars(later), "step": 30})
+    best = last.validated(60.0, higher_is_better=True, keep=2, best_of=True)
+    assert best.kept == ((60.0, 30), (50.0, 10))
+    newest = last.validated(40.0, higher_is_better=True, keep=2, best_of=False)
+    assert newest.kept == ((50.0, 20), (40.0, 30))
+    lower = last.validated(40.0, higher_is_better=False, keep=1, best_of=True)
+    assert (lower.best, lower.kept) == (40.0, ((40.0, 30),))
+
+
+def test_a_model_learns_to_reverse_digits(tmp_path):
+    progress = run(
+        tmp_path,
+        pairs=4000,
+        dropout=0.0,
+        label_smoothing=0.0,
+        max_steps=700,
+        validate_every=100,
+        batch_tokens=1200,
+        learning_rate=0.004,
+        patience=0,
+    )
+    assert progress.best >= 95
+
+
+def test_patience_stops_a_run_that_no_longer_gets_better(tmp_path):
+    made, _, _ = job(tmp_path, max_steps=1000, validate_every=2, patience=3, batch_tokens=100)
+    scores = iter([1.0, 5.0, 4.0, 3.0, 5.0])
+    made = type(made)(**{**vars(made), "validate": lambda model: next(scores)})
+    progress = train(made, Silent())
+    assert (progress.step, progress.best, progress.best_step) == (10, 5.0, 4)
+    assert train(made, Silent()) == progress
+
+
+def test_averaging_takes_the_mean_of_the_kept_checkpoints(tmp_path):
+    made, _, _ = job(tmp_path, max_steps=6, validate_every=2, average=3, average_of="last")
+    seen = []
+
+    def score(model):
+        seen.append({n: p.detach().clone() for n, p in model.named_parameters()})
+        return 0.0
+
+    made = type(made)(**{**vars(made), "validate": score})
+    model = learned(made, train(made, Silent()))
+    for name, parameter in model.named_parameters():
+        mean = sum(weights[name].double() for weights in seen) / 3
+        assert torch.equal(parameter, mean.float())
+
+
+def digest(folder):
+    return hashlib.sha256((folder / "model.regard").read_bytes()).hexdigest()
+
+
+def started(folder):
+    command = [sys.executable, str(TESTS / "training_job.py"), str(folder)]
+    environment = {**os.environ, "PYTHONPATH": f"{TESTS.parent / 'src'}:{TESTS}"}
+    return subprocess.Popen(command, env=environment)
+
+
+def killed_runs(folder, kills, seed):
+    """Kill a run at random moments until it has been killed so often, then let it end."""
+    rng, done = random.Random(seed), 0
+    while True:
+        process = started(folder)
+        if done < kills:
+            # wait for the run to be under way, then for a moment of its own
+            before = time.monotonic()
+            while not (folder / "state.safetensors").exists() and time.monotonic() - before < 60:
+                time.sleep(0.01)
+            time.sleep(rng.uniform(0.0, 4.0))
+            process.send_signal(signal.SIGKILL)
+            done += 1
+        if process.wait() == 0:
+            return done
+
+
+def test_a_killed_run_ends_in_the_same_bytes(tmp_path):
+    run(tmp_path / "whole", **RESUMED)
+    killed_runs(tmp_path / "killed", kills=3, seed=int(os.environ["REGARD_SEED"]))
+    assert digest(tmp_path / "killed") == digest(tmp_path / "whole")
+    logs = [(tmp_path / name / "log.jsonl").read_text() for name in ("whole", "killed")]
+    assert logs[0] == logs[1]
+
+
+@pytest.mark.slow
+def test_a_run_killed_fifty_times_ends_in_the_same_bytes(tmp_path, record_property):
+    run(tmp_path / "whole", **RESUMED)
+    total, rounds = 0, 0
+    while total < 50:
+        total += killed_runs(tmp_path / str(rounds), kills=5, seed=rounds)
+        assert digest(tmp_path / str(rounds)) == digest(tmp_path / "whole")
+        rounds += 1
+    record_property("kills", total)
+
+
+def test_an_interrupted_run_saves_and_goes_on(tmp_path):
+    run(tmp_path / "whole", **RESUMED)
+    made, _, _ = job(tmp_path / "stopped", **RESUMED)
+    asked = iter([False] * 12 + [True])
+    progress = train(made, Silent(), stop=lambda: next(asked))
+    assert (progress.step, progress.finished) == (13, False)
+    run(tmp_path / "stopped", **RESUMED)
+    assert digest(tmp_path / "stopped") == digest(tmp_path / "whole")
