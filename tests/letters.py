@@ -7,12 +7,12 @@ def array(tensor):
     return tensor.detach().double().numpy()
 
 
-def close(actual, expected):
+def assert_close(actual, expected):
     """Assert max|a − b| ≤ 1e-10 · max(1, max|b|), shapes and all."""
-    within(actual, expected, 1e-10 * max(1.0, np.abs(np.asarray(expected)).max()))
+    assert_within(actual, expected, 1e-10 * max(1.0, np.abs(np.asarray(expected)).max()))
 
 
-def within(actual, expected, bound):
+def assert_within(actual, expected, bound):
     """Assert max|a − b| ≤ bound, shapes and all."""
     actual = array(actual) if hasattr(actual, "detach") else np.asarray(actual)
     expected = np.asarray(expected)

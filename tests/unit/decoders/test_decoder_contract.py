@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import presets as small
-from letters import array, close
+from letters import array, assert_close
 from regard.config.model import (
     AttentionConfig,
     BahdanauDecoderConfig,
@@ -111,12 +111,12 @@ def test_unroll_is_the_loop_of_steps(name):
     memory, state = model.start(*given[:2])
     end, scored = model.unroll(state, given[2], memory)
     logits, weights, stepped = by_steps(model, given)
-    close(scored.logits, array(logits))
+    assert_close(scored.logits, array(logits))
     assert (scored.weights is None) == (weights is None) == (name in WITHOUT)
     if weights is not None:
-        close(scored.weights, array(weights))
+        assert_close(scored.weights, array(weights))
     for unrolled, moved in zip(tensors(end), tensors(stepped), strict=True):
-        close(unrolled, array(moved))
+        assert_close(unrolled, array(moved))
 
 
 @by_model
@@ -129,7 +129,7 @@ def test_a_line_may_be_unrolled_in_pieces(name):
     for part in fed.split([2, 1, 3], dim=1):
         state, scored = model.unroll(state, part, memory)
         pieces.append(scored.logits)
-    close(torch.cat(pieces, dim=1), array(whole))
+    assert_close(torch.cat(pieces, dim=1), array(whole))
 
 
 @by_model
@@ -137,12 +137,12 @@ def test_asking_for_weights_changes_nothing_else(name):
     model = MODELS[name]()
     _, _, given = small.batch(model)
     asked, unasked = model(*given, need_weights=True), model(*given, need_weights=False)
-    close(unasked.logits, array(asked.logits))
+    assert_close(unasked.logits, array(asked.logits))
     assert unasked.weights is None
     memory, state = model.start(*given[:2])
     _, step = model.step(state, given[2][:, 0], memory, need_weights=False)
     assert step.weights is None
-    close(step.logits, array(asked.logits[:, 0]))
+    assert_close(step.logits, array(asked.logits[:, 0]))
 
 
 @by_model
@@ -155,14 +155,14 @@ def test_a_state_gathers_splits_and_joins_its_rows(name):
 
     index = torch.tensor([2, 0, 2, 1])
     picked = model.step(state.gather(index), fed[index, 2], memory.gather(index))[1].logits
-    close(picked, array(after[index]))
+    assert_close(picked, array(after[index]))
 
     states, memories = state.split([1, 2]), memory.split([1, 2])
     parts = [
         model.step(s, words, m)[1].logits
         for s, words, m in zip(states, fed[:, 2].split([1, 2]), memories, strict=True)
     ]
-    close(torch.cat(parts), array(after))
+    assert_close(torch.cat(parts), array(after))
 
     joined = type(state).join(states[::-1])
     for one, other in zip(
@@ -185,17 +185,17 @@ def test_weights_may_be_imposed_layer_by_layer_and_head_by_head(name):
     _, scored = model.unroll(state, given[2], memory, imposed=imposed)
     assert torch.equal(scored.weights[0, 1, -1, -1], pinned)
     # other lines, and what came before, are as they were
-    close(scored.logits[1:], array(free.logits[1:]))
-    close(scored.logits[0, 0], array(free.logits[0, 0]))
+    assert_close(scored.logits[1:], array(free.logits[1:]))
+    assert_close(scored.logits[0, 0], array(free.logits[0, 0]))
     assert (scored.logits[0, 1] - free.logits[0, 1]).abs().max() > 1e-6
     # only the pinned head was touched in its layer and step
     untouched = torch.ones(L, H, dtype=torch.bool)
     untouched[-1, -1] = False
     if untouched.any():
-        close(scored.weights[0, 1][untouched], array(free.weights[0, 1][untouched]))
+        assert_close(scored.weights[0, 1][untouched], array(free.weights[0, 1][untouched]))
     logits, weights, _ = by_steps(model, given, imposed)
-    close(logits, array(scored.logits))
-    close(weights, array(scored.weights))
+    assert_close(logits, array(scored.logits))
+    assert_close(weights, array(scored.weights))
 
 
 @with_attention
@@ -205,7 +205,7 @@ def test_imposing_the_models_own_weights_changes_nothing(name):
     free = model(*given, need_weights=True)
     memory, state = model.start(*given[:2])
     _, scored = model.unroll(state, given[2], memory, imposed=free.weights)
-    close(scored.logits, array(free.logits))
+    assert_close(scored.logits, array(free.logits))
 
 
 @pytest.mark.parametrize("name", WITHOUT)
@@ -226,11 +226,11 @@ def test_coverage_is_the_sum_of_the_weights_so_far():
     _, _, given = small.batch(model)
     memory, state = model.start(*given[:2])
     end, scored = model.unroll(state, given[2], memory)
-    close(end.coverage, array(scored.weights.sum(dim=1)[:, 0, 0]))
+    assert_close(end.coverage, array(scored.weights.sum(dim=1)[:, 0, 0]))
     # and it matters: without its weight the model says something else
     model.decoder.attention.score.w_c.data.zero_()
     other = model.unroll(state, given[2], memory)[1]
-    close(other.logits[:, 0], array(scored.logits[:, 0]))
+    assert_close(other.logits[:, 0], array(scored.logits[:, 0]))
     assert (other.logits[:, 1] - scored.logits[:, 1]).abs().max() > 1e-6
 
 
@@ -241,7 +241,7 @@ def test_a_later_word_does_not_change_an_earlier_score():
         changed = fed.clone()
         changed[:, 3] = (changed[:, 3] + 5) % small.V_Y
         before, after = model(source, mask, fed).logits, model(source, mask, changed).logits
-        close(after[:, :3], array(before[:, :3]))
+        assert_close(after[:, :3], array(before[:, :3]))
         assert (after[:, 3] - before[:, 3]).abs().max() > 1e-6, name
 
 

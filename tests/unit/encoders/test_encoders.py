@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import letters
-from letters import close
+from letters import assert_close
 from oracle import cells as oracle
 from regard.encoders.convolutional import ConvolutionalEncoder
 from regard.encoders.recurrent import RecurrentEncoder
@@ -38,8 +38,8 @@ def test_a_reversed_source_is_read_backwards_and_shown_in_reading_order():
     cell = letters.gru(encoder.stack.layers[0])
     for b, n in enumerate(LENGTHS):
         states = oracle.run(oracle.gru_before, x[b, :n].numpy()[::-1], np.zeros(D), **cell)
-        close(encoded.keys[b, :n], np.array(states[::-1]))
-        close(encoded.last[b], states[-1])
+        assert_close(encoded.keys[b, :n], np.array(states[::-1]))
+        assert_close(encoded.last[b], states[-1])
         assert not encoded.keys[b, n:].any()
 
 
@@ -67,8 +67,8 @@ def test_convolutional_values_are_keys_plus_words(hidden_size):
     encoded = encoder(x, MASK)
     assert encoded.keys.shape == (B, S, E)
     visible = MASK[..., None]
-    close(encoded.values, letters.array((encoded.keys + x) * visible))
-    close(encoded.last[1], letters.array(encoded.keys[1, 1]))
+    assert_close(encoded.values, letters.array((encoded.keys + x) * visible))
+    assert_close(encoded.last[1], letters.array(encoded.keys[1, 1]))
 
 
 def test_a_pre_norm_encoder_ends_in_a_norm_and_a_post_norm_one_does_not():
@@ -77,7 +77,7 @@ def test_a_pre_norm_encoder_ends_in_a_norm_and_a_post_norm_one_does_not():
         x = words()
         shown = encoder(x, MASK).keys
         expected = torch.nn.functional.layer_norm(x, (E,)) if pre_norm else x
-        close(shown, letters.array(expected * MASK[..., None]))
+        assert_close(shown, letters.array(expected * MASK[..., None]))
 
 
 def encoded():
@@ -95,11 +95,11 @@ def test_summaries_are_what_their_equations_say():
     V = letters.array(made["tanh"].V.weight)
     for b, n in enumerate(LENGTHS):
         h = given.keys[b, :n].numpy()
-        close(c["mean"][b], h.mean(axis=0))
-        close(c["max"][b], h.max(axis=0))
-        close(c["last"][b], given.last[b].numpy())
-        close(c["backward"][b], given.last[b, D:].numpy())
-        close(c["tanh"][b], np.tanh(V @ given.last[b].numpy()))
+        assert_close(c["mean"][b], h.mean(axis=0))
+        assert_close(c["max"][b], h.max(axis=0))
+        assert_close(c["last"][b], given.last[b].numpy())
+        assert_close(c["backward"][b], given.last[b, D:].numpy())
+        assert_close(c["tanh"][b], np.tanh(V @ given.last[b].numpy()))
 
 
 @pytest.mark.parametrize("name", ["mean", "max"])

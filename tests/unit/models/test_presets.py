@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import presets as small
-from letters import array, within
+from letters import array, assert_within
 from oracle import luong2015 as luong_oracle
 from regard.config.model import (
     AttentionConfig,
@@ -53,11 +53,11 @@ def check_against_the_oracle(variant, seed):
     for b, (source, target) in enumerate(zip(sources, targets, strict=True)):
         expected, weights = small.by_oracle(name, model, source, target, **told)
         T, S = len(target), len(source)
-        within(log_probs[b, :T], expected, 1e-9)
+        assert_within(log_probs[b, :T], expected, 1e-9)
         if weights is None:
             assert scored.weights is None
         else:
-            within(scored.weights[b, :T, :, :, :S], weights, 1e-9)
+            assert_within(scored.weights[b, :T, :, :, :S], weights, 1e-9)
             assert not scored.weights[b, :T, :, :, S:].any()
     return log_probs.numel()
 
@@ -109,8 +109,8 @@ def test_the_deep_form_of_bahdanau_asks_with_its_top_layer():
     for b, (source, target) in enumerate(zip(sources, targets, strict=True)):
         expected, weights = small.by_oracle("bahdanau2015", model, source, target, deep=True)
         T, S = len(target), len(source)
-        within(scored.logits[b, :T].log_softmax(dim=-1), expected, 1e-9)
-        within(scored.weights[b, :T, :, :, :S], weights, 1e-9)
+        assert_within(scored.logits[b, :T].log_softmax(dim=-1), expected, 1e-9)
+        assert_within(scored.weights[b, :T, :, :, :S], weights, 1e-9)
 
 
 def test_the_plain_tutorial_form_is_luongs_decoder_with_a_linear_readout():
@@ -149,8 +149,8 @@ def test_the_plain_tutorial_form_is_luongs_decoder_with_a_linear_readout():
     for b, (source, target) in enumerate(zip(sources, targets, strict=True)):
         expected, weights = luong_oracle.plain(source, target, p, bos=BOS, score="bilinear")
         T, S = len(target), len(source)
-        within(scored.logits[b, :T].log_softmax(dim=-1), expected, 1e-9)
-        within(scored.weights[b, :T, 0, 0, :S], weights, 1e-9)
+        assert_within(scored.logits[b, :T].log_softmax(dim=-1), expected, 1e-9)
+        assert_within(scored.weights[b, :T, 0, 0, :S], weights, 1e-9)
 
 
 @pytest.mark.parametrize("name", PRESETS)

@@ -7,7 +7,7 @@ import torch
 
 import letters
 import presets as small
-from letters import array, within
+from letters import array, assert_within
 from oracle import cells, plain
 from regard.config.model import (
     AttentionConfig,
@@ -169,7 +169,7 @@ def test_a_fixed_context_decodes_by_its_equation(every_step, cell, step, letters
     }
     for b, (source, target) in enumerate(zip(sources, targets, strict=True)):
         expected = plain.forward(source, target, p, bos=BOS, cell=step, every_step=every_step)
-        within(log_probs[b, : len(target)], expected, 1e-9)
+        assert_within(log_probs[b, : len(target)], expected, 1e-9)
 
 
 def test_coverage_in_bahdanaus_decoder_is_its_equation():
@@ -181,8 +181,8 @@ def test_coverage_in_bahdanaus_decoder_is_its_equation():
     for b, (source, target) in enumerate(zip(sources, targets, strict=True)):
         expected, weights = small.by_oracle("bahdanau2015", model, source, target)
         T, S = len(target), len(source)
-        within(scored.logits[b, :T].log_softmax(dim=-1), expected, 1e-9)
-        within(scored.weights[b, :T, :, :, :S], weights, 1e-9)
+        assert_within(scored.logits[b, :T].log_softmax(dim=-1), expected, 1e-9)
+        assert_within(scored.weights[b, :T, :, :, :S], weights, 1e-9)
 
 
 def test_a_batch_of_nothing_but_empty_sources_still_decodes():
@@ -193,7 +193,7 @@ def test_a_batch_of_nothing_but_empty_sources_still_decodes():
         scored = model(source, mask, fed)
         hidden = torch.zeros(2, 3, dtype=torch.bool)
         same = model(torch.full((2, 3), 9), hidden, fed)
-        within(scored.logits, array(same.logits), 1e-12)
+        assert_within(scored.logits, array(same.logits), 1e-12)
 
 
 def test_no_words_at_all_are_refused():

@@ -39,8 +39,8 @@ def test_additive_attention_is_the_papers():
     for b, t in np.ndindex(B, T):
         visible = keys[b, : LENGTHS[b]].numpy()
         c, α = oracle.additive_attention(query[b, t].numpy(), visible, **names)
-        letters.close(contexts[b, t], c)
-        letters.close(weights[b, t, : LENGTHS[b]], α)
+        letters.assert_close(contexts[b, t], c)
+        letters.assert_close(weights[b, t, : LENGTHS[b]], α)
         assert not weights[b, t, LENGTHS[b] :].any()
 
 
@@ -59,11 +59,11 @@ def test_keys_and_values_may_differ():
             values[b, :n].numpy(),
             lambda q, k: oracle_scores.bilinear(q, k, W=W),
         )
-        letters.close(contexts[b, t], c)
-        letters.close(weights[b, t, :n], α)
+        letters.assert_close(contexts[b, t], c)
+        letters.assert_close(weights[b, t, :n], α)
         expected = oracle.weighted_values(α, values[b, :n].numpy())
-        letters.close(parts[b, t, :n], expected)
-        letters.close(parts[b, t].sum(dim=0), c)
+        letters.assert_close(parts[b, t, :n], expected)
+        letters.assert_close(parts[b, t].sum(dim=0), c)
 
 
 def test_sampled_reads_average_to_the_soft_context():
@@ -97,8 +97,8 @@ def test_without_a_mask_and_without_a_batch_everything_is_visible():
     expected = attention(
         query[None], attention.remember(keys[None], keys[None], torch.ones(1, S, dtype=torch.bool))
     )
-    letters.close(context, letters.array(expected[0][0]))
-    letters.close(weights, letters.array(expected[1][0]))
+    letters.assert_close(context, letters.array(expected[0][0]))
+    letters.assert_close(weights, letters.array(expected[1][0]))
 
 
 def test_dropout_acts_on_the_weights_in_training_alone():
@@ -136,7 +136,7 @@ def test_when_nobody_asks_for_weights_the_scaled_dot_runs_fused(monkeypatch, dro
     context, weights = attention(query, memory, need_weights=False)
     assert weights is None
     expected, weights = attention(query, memory)
-    letters.close(context, letters.array(expected))
+    letters.assert_close(context, letters.array(expected))
     assert [call["dropout_p"] for call in calls] == [dropout, 0.0]
     # neither another score, nor weights from outside, can take that road
     Attention(DotScore())(query, memory, need_weights=False)
@@ -185,8 +185,8 @@ def test_the_local_window_is_luongs(kind):
             W_p, v_p = letters.array(window.W_p.weight), letters.array(window.v_p)
             p = oracle.local_p_center(q, n, W_p=W_p, v_p=v_p)
         α = oracle.local_window(np.array([q @ k for k in visible]), p, half_width)
-        letters.close(weights[b, t, :n], α)
-        letters.close(contexts[b, t], α @ visible)
+        letters.assert_close(weights[b, t, :n], α)
+        letters.assert_close(contexts[b, t], α @ visible)
         assert not weights[b, t, n:].any()
     assert weights[weights > 0].min() < 1
     if kind == "local-m":
@@ -215,8 +215,8 @@ def test_many_reads_are_concatenated(given):
         c, α = oracle.many_reads(
             asked, keys[b, :n].numpy(), values[b, :n].numpy(), oracle_scores.scaled_dot
         )
-        letters.close(contexts[b], c)
-        letters.close(weights[b, :, :n], α)
+        letters.assert_close(contexts[b], c)
+        letters.assert_close(weights[b, :, :n], α)
 
 
 def test_a_covered_score_must_be_told_what_was_seen():

@@ -40,7 +40,7 @@ def test_a_cell_steps_by_its_equation(name, bias):
     moved = cell(x, Hidden(h))
     assert moved.c is None
     for b in range(B):
-        letters.close(moved.h[b], step(x[b].numpy(), h[b].numpy(), **letters_of(cell)))
+        letters.assert_close(moved.h[b], step(x[b].numpy(), h[b].numpy(), **letters_of(cell)))
 
 
 @pytest.mark.parametrize("bias", [True, False])
@@ -53,9 +53,9 @@ def test_a_cell_scans_as_it_steps(name, bias):
     for b, n in enumerate(LENGTHS):
         expected = oracle.run(step, x[b, :n].numpy(), h[b].numpy(), **letters_of(cell))
         for t in range(n):
-            letters.close(states[b, t], expected[t])
+            letters.assert_close(states[b, t], expected[t])
         assert not states[b, n:].any()
-        letters.close(last.h[b], expected[-1] if n else h[b].numpy())
+        letters.assert_close(last.h[b], expected[-1] if n else h[b].numpy())
 
 
 @pytest.mark.parametrize("bias", [True, False])
@@ -68,14 +68,14 @@ def test_an_lstm_steps_and_scans_by_its_equation(bias):
         h_b, c_b = h[b].numpy(), c[b].numpy()
         for t in range(n):
             h_b, c_b = oracle.lstm(x[b, t].numpy(), h_b, c_b, **letters.lstm(cell))
-            letters.close(states[b, t], h_b)
+            letters.assert_close(states[b, t], h_b)
         assert not states[b, n:].any()
-        letters.close(last.h[b], h_b)
-        letters.close(last.c[b], c_b)
+        letters.assert_close(last.h[b], h_b)
+        letters.assert_close(last.c[b], c_b)
     for t in range(T):
         stepped = cell(x[:, t], stepped)
-    letters.close(stepped.h[0], letters.array(last.h[0]))
-    letters.close(stepped.c[0], letters.array(last.c[0]))
+    letters.assert_close(stepped.h[0], letters.array(last.h[0]))
+    letters.assert_close(stepped.c[0], letters.array(last.c[0]))
 
 
 def test_chos_and_bahdanaus_gates_are_one_cell():
@@ -84,7 +84,7 @@ def test_chos_and_bahdanaus_gates_are_one_cell():
     moved = cell(x, Hidden(h))
     for b in range(B):
         x_b, h_b = x[b].numpy(), h[b].numpy()
-        letters.close(moved.h[b], oracle.cho_gru(x_b, h_b, **letters.cho_gru(cell)))
+        letters.assert_close(moved.h[b], oracle.cho_gru(x_b, h_b, **letters.cho_gru(cell)))
         unmapped = oracle.cho_gru(x_b, h_b, **letters.gru(cell))
         assert np.abs(unmapped - letters.array(moved.h[b])).max() > 1e-2
 
@@ -114,14 +114,14 @@ def test_library_recurrences_agree_with_their_definitions(bias):
         b = randn(rows) if bias else None
         x, h = randn(B, T, I), randn(B, D)
         expected = reference.scan(step, x, h, W, U, b)
-        letters.close(getattr(kernels, name)(x, h, W, U, b), letters.array(expected))
+        letters.assert_close(getattr(kernels, name)(x, h, W, U, b), letters.array(expected))
     W, U = randn(4 * D, I), randn(4 * D, D)
     b = randn(4 * D) if bias else None
     x, state = randn(B, T, I), (randn(B, D), randn(B, D, seed=1))
     h, c = kernels.lstm_scan(x, state, MASK, W, U, b)
     expected_h, expected_c = reference.lstm_scan(x, state, MASK, W, U, b)
-    letters.close(h[MASK], letters.array(expected_h[MASK]))
-    letters.close(c, letters.array(expected_c))
+    letters.assert_close(h[MASK], letters.array(expected_h[MASK]))
+    letters.assert_close(c, letters.array(expected_c))
     # a row with nothing visible keeps its store to the last bit
     assert torch.equal(c[1], state[1][1])
 
@@ -139,14 +139,14 @@ def test_a_stack_steps_and_scans_layer_by_layer(residual):
     inputs = [row.numpy() for row in x[0]]
     for layer, cell in enumerate(layers.layers):
         states = oracle.run(oracle.gru_before, inputs, h[0].numpy(), **letters.gru(cell))
-        letters.close(last[layer].h[0], states[-1])
+        letters.assert_close(last[layer].h[0], states[-1])
         added = residual and layer > 0
         inputs = [s + x for s, x in zip(states, inputs, strict=True)] if added else states
-    letters.close(shown[0], inputs)
+    letters.assert_close(shown[0], inputs)
     states = start
     for t in range(T):
         output, states = layers.step(x[:, t], states)
-        letters.close(output, letters.array(shown[:, t]))
+        letters.assert_close(output, letters.array(shown[:, t]))
 
 
 def test_two_directions_stand_side_by_side():
@@ -160,8 +160,8 @@ def test_two_directions_stand_side_by_side():
         forward = oracle.run(oracle.gru_before, inputs, np.zeros(D), **letters.gru(right))
         backward = oracle.run(oracle.gru_before, inputs[::-1], np.zeros(D), **letters.gru(left))
         inputs = [np.concatenate(pair) for pair in zip(forward, backward[::-1], strict=True)]
-    letters.close(shown[2, :n], inputs)
-    letters.close(last[-1].h[2], np.concatenate([forward[-1], backward[-1]]))
+    letters.assert_close(shown[2, :n], inputs)
+    letters.assert_close(last[-1].h[2], np.concatenate([forward[-1], backward[-1]]))
 
 
 def test_dropout_falls_between_layers_and_not_before_the_first():

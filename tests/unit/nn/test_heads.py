@@ -67,8 +67,8 @@ def test_every_score_may_stand_inside_the_heads(name):
             score=by_oracle(attention.attention.score),
             **letters.heads(attention),
         )
-        letters.close(outputs[b], expected)
-        letters.close(weights[b, :, :, :n], α)
+        letters.assert_close(outputs[b], expected)
+        letters.assert_close(weights[b, :, :, :n], α)
 
 
 def test_a_causal_mask_hides_what_comes_later():
@@ -78,7 +78,7 @@ def test_a_causal_mask_hides_what_comes_later():
     visible = causal_mask(S, S, x.device)
     outputs, weights = attention(x, memory, visible=visible)
     fused, _ = attention(x, memory, visible=visible, need_weights=False)
-    letters.close(fused, letters.array(outputs))
+    letters.assert_close(fused, letters.array(outputs))
     expected, α = oracle.multi_head(
         x[0].numpy(),
         x[0].numpy(),
@@ -87,8 +87,8 @@ def test_a_causal_mask_hides_what_comes_later():
         visible=np.tril(np.ones((S, S), dtype=bool)),
         **letters.heads(attention),
     )
-    letters.close(outputs[0], expected)
-    letters.close(weights[0], α)
+    letters.assert_close(outputs[0], expected)
+    letters.assert_close(weights[0], α)
 
 
 def test_heads_that_do_not_divide_the_width_are_refused():
@@ -112,8 +112,8 @@ def test_self_attention_word_by_word_is_self_attention_by_matrices(projected):
         expected, α = oracle.self_attention(
             x[b, :n].numpy(), score=oracle_scores.scaled_dot, **matrices
         )
-        letters.close(outputs[b, :n], expected)
-        letters.close(weights[b, :n, :n], α)
+        letters.assert_close(outputs[b, :n], expected)
+        letters.assert_close(weights[b, :n, :n], α)
 
 
 @pytest.mark.parametrize("positions", ["none", "sinusoidal", "rotary", "relative"])
@@ -152,9 +152,9 @@ def test_rotary_positions_turn_queries_and_keys_by_their_place_and_not_values():
                 [oracle_positions.rotate(row, i) for i, row in enumerate(part)] for part in (q, k)
             )
             α = [oracle.softmax(np.array([q_i @ k_j / np.sqrt(K) for k_j in k])) for q_i in q]
-            letters.close(weights[b, h, :n, :n], α)
+            letters.assert_close(weights[b, h, :n, :n], α)
             found.append(np.array(α) @ v)
-        letters.close(outputs[b, :n], np.concatenate(found, axis=1) @ matrices["W_o"].T)
+        letters.assert_close(outputs[b, :n], np.concatenate(found, axis=1) @ matrices["W_o"].T)
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -179,9 +179,9 @@ def test_relative_positions_are_shaws(causal):
                 clip=clip,
                 visible=None if visible is None else visible.numpy(),
             )
-            letters.close(weights[b, h], α)
+            letters.assert_close(weights[b, h], α)
             found.append(z)
-        letters.close(outputs[b], np.concatenate(found, axis=1) @ matrices["W_o"].T)
+        letters.assert_close(outputs[b], np.concatenate(found, axis=1) @ matrices["W_o"].T)
 
 
 @pytest.mark.parametrize("positions", [RotaryPositions(6), RelativePositions(6, 2)])

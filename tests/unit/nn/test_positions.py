@@ -14,7 +14,7 @@ B, T, D, K = 2, 5, 7, 6
 @pytest.mark.parametrize("size", [D, K])
 def test_sinusoidal_positions_are_the_papers(size):
     positions = SinusoidalPositions(size, 101)
-    letters.close(positions(torch.arange(101)), oracle.sinusoidal(101, size))
+    letters.assert_close(positions(torch.arange(101)), oracle.sinusoidal(101, size))
 
 
 def test_sinusoidal_positions_do_not_depend_on_the_models_type():
@@ -30,7 +30,7 @@ def test_a_shift_of_sinusoidal_positions_is_one_rotation(delta):
     R = oracle.rotation_of(delta, K)
     np.testing.assert_allclose(R @ R.T, np.eye(K), atol=1e-12)
     for i in range(101 - delta):
-        letters.close(P[i + delta], R @ P[i])
+        letters.assert_close(P[i + delta], R @ P[i])
 
 
 def test_learned_positions_are_rows_of_a_matrix():
@@ -45,13 +45,13 @@ def test_rotary_positions_turn_adjacent_pairs(offset):
     x = torch.randn(B, T, K, dtype=torch.float64)
     turned = RotaryPositions(K)(x, offset)
     for b, t in np.ndindex(B, T):
-        letters.close(turned[b, t], oracle.rotate(x[b, t].numpy(), offset + t))
+        letters.assert_close(turned[b, t], oracle.rotate(x[b, t].numpy(), offset + t))
 
 
 def test_a_rotary_product_depends_on_the_distance_alone():
     rotary = RotaryPositions(K)
     q, k = torch.randn(1, K, dtype=torch.float64), torch.randn(1, K, dtype=torch.float64)
     products = {i: rotary(q, i + 4) @ rotary(k, i).T for i in (0, 7, 90)}
-    letters.close(products[7], letters.array(products[0]))
-    letters.close(products[90], letters.array(products[0]))
+    letters.assert_close(products[7], letters.array(products[0]))
+    letters.assert_close(products[90], letters.array(products[0]))
     assert (rotary(q, 5) @ rotary(k, 0).T - products[0]).abs() > 1e-3

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from letters import array, close
+from letters import array, assert_close
 from oracle.readouts import maxout
 from regard.nn.embedding import Embedding
 from regard.nn.positions import SinusoidalPositions
@@ -30,7 +30,7 @@ def test_a_linear_readout_is_one_product_and_one_bias():
     made, x = readout(LinearLayer(X), bias=True), given()
     G, b = array(made.weight), array(made.bias)
     for i in np.ndindex(B, T):
-        close(made(x)[i], G @ x[i].numpy() + b)
+        assert_close(made(x)[i], G @ x[i].numpy() + b)
 
 
 def test_a_tanh_readout_bends_before_the_vocabulary():
@@ -38,7 +38,7 @@ def test_a_tanh_readout_bends_before_the_vocabulary():
     W, b, G = array(made.layer.W.weight), array(made.layer.W.bias), array(made.weight)
     assert made.bias is None
     for i in np.ndindex(B, T):
-        close(made(x)[i], G @ np.tanh(W @ x[i].numpy() + b))
+        assert_close(made(x)[i], G @ np.tanh(W @ x[i].numpy() + b))
 
 
 def test_a_maxout_readout_takes_the_larger_of_each_neighbouring_pair():
@@ -46,7 +46,7 @@ def test_a_maxout_readout_takes_the_larger_of_each_neighbouring_pair():
     W, b, G = array(made.layer.W.weight), array(made.layer.W.bias), array(made.weight)
     assert W.shape == (2 * R, X)
     for i in np.ndindex(B, T):
-        close(made(x)[i], G @ maxout(W @ x[i].numpy() + b))
+        assert_close(made(x)[i], G @ maxout(W @ x[i].numpy() + b))
 
 
 def test_maxout_by_hand():
@@ -63,7 +63,7 @@ def test_an_embedding_is_a_row_scaled_with_its_position_added():
     rows, P = array(embedding.weight), array(embedding.positions.table)
     for b, t in np.ndindex(2, 3):
         place = int(position[b]) + t
-        close(embedded[b, t], rows[words[b, t]] * np.sqrt(E) + P[place])
+        assert_close(embedded[b, t], rows[words[b, t]] * np.sqrt(E) + P[place])
     assert torch.equal(embedding(words), embedding(words, torch.zeros(2, dtype=torch.long)))
 
 

@@ -43,7 +43,7 @@ def test_the_additive_score_is_the_papers():
     names = {name: letters.array(p) for name, p in names.items()}
     query, keys = given(M)
     expected = by_oracle(query, keys, lambda q, k: oracle.additive(q, k, **names))
-    letters.close(scored(score, query, keys), expected)
+    letters.assert_close(scored(score, query, keys), expected)
 
 
 def test_coverage_enters_the_additive_score_as_one_more_term():
@@ -64,7 +64,7 @@ def test_coverage_enters_the_additive_score_as_one_more_term():
         ]
         for b in range(B)
     ]
-    letters.close(scored(score, query, keys, coverage), expected)
+    letters.assert_close(scored(score, query, keys, coverage), expected)
 
 
 def test_the_concat_score_is_the_papers():
@@ -72,17 +72,19 @@ def test_the_concat_score_is_the_papers():
     W, v = letters.array(score.W.weight), letters.array(score.v)
     query, keys = given(M)
     expected = by_oracle(query, keys, lambda q, k: oracle.concat(q, k, W=W, v=v))
-    letters.close(scored(score, query, keys), expected)
+    letters.assert_close(scored(score, query, keys), expected)
 
 
 def test_the_dot_score_is_a_product():
     query, keys = given(D)
-    letters.close(scored(DotScore(), query, keys), by_oracle(query, keys, oracle.dot))
+    letters.assert_close(scored(DotScore(), query, keys), by_oracle(query, keys, oracle.dot))
 
 
 def test_the_scaled_dot_score_divides_by_the_root_of_the_width():
     query, keys = given(D)
-    letters.close(scored(ScaledDotScore(), query, keys), by_oracle(query, keys, oracle.scaled_dot))
+    letters.assert_close(
+        scored(ScaledDotScore(), query, keys), by_oracle(query, keys, oracle.scaled_dot)
+    )
 
 
 def test_the_bilinear_score_is_the_papers():
@@ -90,7 +92,7 @@ def test_the_bilinear_score_is_the_papers():
     W = letters.array(score.W.weight)
     query, keys = given(M)
     expected = by_oracle(query, keys, lambda q, k: oracle.bilinear(q, k, W=W))
-    letters.close(scored(score, query, keys), expected)
+    letters.assert_close(scored(score, query, keys), expected)
 
 
 @pytest.mark.parametrize("learned", [False, True])
@@ -100,7 +102,7 @@ def test_the_gaussian_score_falls_with_the_square_of_the_distance(learned):
     assert len(list(score.parameters())) == learned
     # 0.7 was rounded to float32 when the score was made
     expected = by_oracle(query, keys, lambda q, k: oracle.gaussian(q, k, w=letters.array(score.w)))
-    letters.close(scored(score, query, keys), expected)
+    letters.assert_close(scored(score, query, keys), expected)
 
 
 def test_the_location_score_takes_one_row_per_position():
@@ -108,7 +110,7 @@ def test_the_location_score_takes_one_row_per_position():
     W = letters.array(score.W.weight)
     query, keys = given(M)
     expected = [[oracle.location(query[b, t].numpy(), S, W=W) for t in range(T)] for b in range(B)]
-    letters.close(scored(score, query, keys), expected)
+    letters.assert_close(scored(score, query, keys), expected)
 
 
 def test_a_source_longer_than_the_location_score_is_refused():
@@ -127,7 +129,7 @@ def test_bilinear_with_a_product_of_matrices_is_a_dot_product_of_projections():
     score.W.weight.data = torch.tensor(U.T @ V)
     query, keys = given(M)
     projected = scored(DotScore(), query @ torch.tensor(U).T, keys @ torch.tensor(V).T)
-    letters.close(scored(score, query, keys), letters.array(projected))
+    letters.assert_close(scored(score, query, keys), letters.array(projected))
 
 
 def test_bilinear_with_the_identity_is_the_dot_score():
@@ -135,7 +137,7 @@ def test_bilinear_with_the_identity_is_the_dot_score():
     score.W.weight.data = torch.eye(D, dtype=torch.float64)
     query, keys = given(D)
     expected = letters.array(scored(DotScore(), query, keys))
-    letters.close(scored(score, query, keys), expected)
+    letters.assert_close(scored(score, query, keys), expected)
 
 
 def test_concat_is_additive_under_the_block_split():
@@ -145,7 +147,7 @@ def test_concat_is_additive_under_the_block_split():
     additive.v.data = concat.v.data
     query, keys = given(M)
     expected = letters.array(scored(additive, query, keys))
-    letters.close(scored(concat, query, keys), expected)
+    letters.assert_close(scored(concat, query, keys), expected)
 
 
 def test_near_keys_are_told_apart_far_from_zero():
