@@ -97,6 +97,7 @@ RESUMED = {
     "max_steps": 40,
     "validate_every": 10,
     "save_every": 4,
+    "report_every": 1,
     "batch_tokens": 200,
     "accumulate": 2,
     "average": 2,

@@ -144,17 +144,19 @@ def killed_runs(folder, kills, seed):
     """Kill a run at random moments until it has been killed so often, then let it end."""
     rng, done = random.Random(seed), 0
     while True:
+        log = folder / "log.jsonl"
+        before = log.stat().st_mtime_ns if log.exists() else 0
         process = started(folder)
         if done < kills:
-            # wait for the run to be under way, then for a moment of its own
-            before = time.monotonic()
-            while not (folder / "state.safetensors").exists() and time.monotonic() - before < 60:
-                time.sleep(0.01)
-            time.sleep(rng.uniform(0.0, 4.0))
+            # once the run is under way, at a moment of its own: also in the middle of a save
+            while process.poll() is None and (not log.exists() or log.stat().st_mtime_ns == before):
+                time.sleep(0.005)
+            time.sleep(rng.uniform(0.0, 1.5))
             process.send_signal(signal.SIGKILL)
             done += 1
         if process.wait() == 0:
             return done
+        assert process.returncode == -signal.SIGKILL
 
 
 def test_a_killed_run_ends_in_the_same_bytes(tmp_path):
