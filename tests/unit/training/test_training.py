@@ -97,13 +97,13 @@ def test_a_model_learns_to_reverse_digits(tmp_path):
         pairs=4000,
         dropout=0.0,
         label_smoothing=0.0,
-        max_steps=700,
+        max_steps=500,
         validate_every=100,
         batch_tokens=1200,
         learning_rate=0.004,
         patience=0,
     )
-    assert progress.best >= 95
+    assert progress.best >= 98
 
 
 def test_patience_stops_a_run_that_no_longer_gets_better(tmp_path):
