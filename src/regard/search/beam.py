@@ -13,12 +13,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from regard.models.seq2seq import Seq2Seq
-from regard.search.line import Line
+from regard.search.line import NEVER, Line
 from regard.search.request import Hypothesis, Options, Request
 from regard.search.tiles import Tiles, span
 from regard.symbols import BOS, EOS, PAD
-
-NEVER = float("-inf")
 
 
 def search(
@@ -133,8 +131,8 @@ class _Search:
 
     def _allow(self, log_probs: Float[Tensor, "R V"]) -> Float[Tensor, "B W V"]:
         """Leave only words that may come next: a prefix, a length, a ban."""
-        allowed = log_probs.reshape(len(self.active), self.W, -1).clone()
-        kept = allowed.clone()
+        kept = log_probs.reshape(len(self.active), self.W, -1)
+        allowed = kept.clone()
         allowed[..., [PAD, BOS, *self.options.banned]] = NEVER
         for number, line in enumerate(self.active):
             word = line.must_write(self.num_steps)
@@ -163,9 +161,9 @@ class _Search:
         """Yield a word for each live hypothesis, drawn by its line's own generator."""
         for line, rows in zip(self.active, allowed.double().cpu().numpy(), strict=True):
             yield [
-                _Continuation(w, word, line.totals[w] + float(rows[w][word]))
-                for w, node in enumerate(line.hypotheses)
-                if line.totals[w] > NEVER
+                _Continuation(w, word, total + float(rows[w][word]))
+                for w, total in enumerate(line.totals)
+                if total > NEVER
                 for word in [draw(rows[w], self.options, line.generator)]
             ]
 
