@@ -9,13 +9,14 @@ import torch
 from regard.config.settings import Settings, TrainConfig
 from regard.data.corpus import Corpus, write_corpus
 from regard.models import build, preset
-from regard.search import Options, Request, search
+from regard.search import Request, search
 from regard.store import Saved, save_model
 from regard.text.side import Side
 from regard.text.tokenizers import Characters
 from regard.text.vocabulary import Vocabulary
-from regard.training.loop import Job, learned, train
+from regard.training.loop import Job, Validation, learned, train
 from regard.training.state import RunFolder
+from search_options import wanted
 
 SIZES = {
     "cho2014": {"embedding_size": 24, "hidden_size": 96, "readout_size": 48},
@@ -39,7 +40,11 @@ SIZES = {
 
 
 class Silent:
+    def start(self, *_): ...
+
     def update(self, *_): ...
+
+    def validating(self, *_): ...
 
     def validation(self, *_): ...
 
@@ -65,12 +70,12 @@ def job(folder, name="bahdanau2015", *, pairs=400, dropout=0.2, **options):
 
     def exact(model):
         requests = [Request(tuple(side.ids(line))) for line in dev]
-        found = search([model], requests, Options(max_length=12), batch_size=40)
+        found = search([model], requests, wanted(max_length=12), batch_size=40)
         right = [
             side.line(side.vocabulary.tokens(answers[0].words)) == line[::-1]
             for answers, line in zip(found, dev, strict=True)
         ]
-        return 100 * sum(right) / len(right)
+        return Validation(100 * sum(right) / len(right))
 
     made = Job(
         model,

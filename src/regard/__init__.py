@@ -1,3 +1,23 @@
 """regard learns to turn one sequence into another from pairs, and shows where it looked."""
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from regard.api import train
+    from regard.translator import Translation, Translator, load
+
 __version__ = "0.1.0.dev0"
+__all__ = ["Translation", "Translator", "__version__", "load", "train"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what computes only when it is asked for: `regard --help` needs no torch."""
+    if name == "train":
+        from regard.api import train
+
+        return train
+    if name in ("Translation", "Translator", "load"):
+        from regard import translator
+
+        return getattr(translator, name)
+    raise AttributeError(f"module 'regard' has no attribute {name!r}")

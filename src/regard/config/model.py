@@ -34,6 +34,9 @@ class EmbeddingConfig:
     size: int
     """Width E of a word's vector."""
 
+    one_hot: bool = False
+    """Feed a one at the word's id, zeros elsewhere, nothing learned; size is the vocabulary's."""
+
     positions: Literal["none", "sinusoidal", "learned"] = "none"
     """What is added to a word for where it stands."""
 
@@ -348,14 +351,8 @@ class ReadoutConfig:
 
 
 EncoderConfig = RecurrentEncoderConfig | ConvolutionalEncoderConfig | TransformerEncoderConfig
-DecoderConfig = (
-    PlainDecoderConfig
-    | ChoDecoderConfig
-    | BahdanauDecoderConfig
-    | LuongDecoderConfig
-    | ConvolutionalDecoderConfig
-    | TransformerDecoderConfig
-)
+LoopedDecoder = PlainDecoderConfig | ChoDecoderConfig | BahdanauDecoderConfig | LuongDecoderConfig
+DecoderConfig = LoopedDecoder | ConvolutionalDecoderConfig | TransformerDecoderConfig
 ENCODERS: dict[str, type[EncoderConfig]] = {
     "recurrent": RecurrentEncoderConfig,
     "convolutional": ConvolutionalEncoderConfig,

@@ -37,7 +37,7 @@ def shown(path: AnyPath) -> str:
     return STANDARD_INPUT if os.fspath(path) == "-" else os.fspath(path)
 
 
-def lines(path: AnyPath) -> Iterator[str | DataError]:
+def lines(path: AnyPath, *, may_be_empty: bool = False) -> Iterator[str | DataError]:
     """Yield each line, or what is wrong with it; raise where the file cannot be read on."""
     name, number = shown(path), 0
     try:
@@ -59,7 +59,7 @@ def lines(path: AnyPath) -> Iterator[str | DataError]:
         raise DataError(name, number + 1, problem) from None
     except OSError as error:
         raise DataError(name, number + 1, _unreadable(error, name)) from None
-    if number == 0:
+    if number == 0 and not may_be_empty:
         raise DataError(name, None, "it is empty, but it must hold a line; a file of text would do")
 
 

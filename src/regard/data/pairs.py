@@ -125,8 +125,8 @@ def scan(
 
 
 def read_lines(path: AnyPath) -> Iterator[tuple[int, str]]:
-    """Yield each line with its number, blank ones too; raise at the first bad one."""
-    return enumerate(_strict(lines(path)), start=1)
+    """Yield each line with its number, blank ones too, if any; raise at the first bad one."""
+    return enumerate(_strict(lines(path, may_be_empty=True)), start=1)
 
 
 def _wrong_arguments(

@@ -66,6 +66,12 @@ def build(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -
                 f"{name}_vocabulary = {size!r}, but it must be a whole number above {EOS + 1}: the "
                 "ids of PAD, UNKNOWN, BOS and EOS come first"
             )
+        side = config.source if name == "source" else config.target
+        if side.one_hot and side.size != size:
+            found.append(
+                f"{name}.one_hot = true makes vectors as wide as the vocabulary, but {name}.size = "
+                f"{side.size} and it has {size} symbols; {name}.size = {size} would do"
+            )
     if config.tied == "all" and source_vocabulary != target_vocabulary:
         found.append(
             f"tied = all needs one vocabulary, but the source's has {source_vocabulary} symbols "
@@ -95,7 +101,7 @@ def _embedding(config: EmbeddingConfig, vocabulary_size: int) -> Embedding:
         places = positions.LearnedPositions(config.size, config.max_length)
     return Embedding(
         vocabulary_size,
-        config.size,
+        None if config.one_hot else config.size,
         scale=config.size**0.5 if config.scaled else 1.0,
         positions=places,
         zero_start=config.zero_start,
@@ -313,5 +319,6 @@ def _readout(config: ModelConfig, decoder: Decoder[Any, Any], target: Embedding)
     if config.tied == "none":
         rows = torch.randn(target.weight.shape[0], layer.output_size)
         weight = nn.Parameter(rows * layer.output_size**-0.5)
+    assert isinstance(weight, nn.Parameter)  # noqa: S101
     bias = readout.bias and readout.kind == "linear"
     return Readout(layer, weight, bias=bias, dropout=readout.dropout)

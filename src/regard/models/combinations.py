@@ -156,6 +156,12 @@ def _readout_problems(config: ModelConfig) -> Iterator[str]:
                 )
     if config.tied == "none":
         return
+    for name, side in (("source", config.source), ("target", config.target)):
+        if side.one_hot and (name == "target" or config.tied == "all"):
+            yield (
+                f"tied = {config.tied} shares the {name} embedding's matrix, but {name}.one_hot = "
+                "true has none; tied = none would do"
+            )
     width = readout.size if readout.kind != "linear" else state_size(config)
     if readout.kind == "linear" and readout.inputs != ("new_state",):
         yield (

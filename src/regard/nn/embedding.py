@@ -16,13 +16,14 @@ class Embedding(nn.Module):
     """e = E[word] · scale + P[position], with dropout on the sum.
 
     With `zero_start` the word before the first is the zero vector (Cho et al. 2014), otherwise
-    the learned row of BOS.
+    the learned row of BOS. Without a size, E is the identity: a one at the word's id and zeros
+    elsewhere, as wide as the vocabulary, nothing learned.
     """
 
     def __init__(
         self,
         vocabulary_size: int,
-        size: int,
+        size: int | None,
         *,
         scale: float = 1.0,
         positions: SinusoidalPositions | LearnedPositions | None = None,
@@ -30,7 +31,13 @@ class Embedding(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.randn(vocabulary_size, size) * size**-0.5)
+        self.weight: Tensor
+        if size is None:
+            # no numbers, but whose dtype and device the ones and zeros take
+            self.register_buffer("weight", torch.empty(vocabulary_size, 0), persistent=False)
+        else:
+            self.weight = nn.Parameter(torch.randn(vocabulary_size, size) * size**-0.5)
+        self.one_hot = size is None
         self.scale = scale
         self.positions = positions
         self.zero_start = zero_start
@@ -40,13 +47,19 @@ class Embedding(nn.Module):
         self, words: Int[Tensor, "B T"], position: Int[Tensor, "B"] | None = None
     ) -> Float[Tensor, "B T E"]:
         """Embed words, the first of which stands at `position`, or at 0."""
-        embedded = nn.functional.embedding(words, self.weight) * self.scale
+        embedded = self._rows(words) * self.scale
         if self.zero_start:
             embedded = embedded * (words != BOS)[..., None]
         if self.positions is not None:
             places = self.positions(_places(words, position, self.positions.max_length))
             embedded = embedded + places.to(embedded.dtype)
         return self.dropout(embedded)
+
+    def _rows(self, words: Int[Tensor, "B T"]) -> Float[Tensor, "B T E"]:
+        if self.one_hot:
+            hot = nn.functional.one_hot(words.long(), self.weight.shape[0])
+            return hot.to(self.weight.dtype)
+        return nn.functional.embedding(words, self.weight)
 
 
 def _places(

@@ -12,8 +12,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from regard.errors import InputError
 from regard.models.seq2seq import Seq2Seq
-from regard.search.line import NEVER, Line
+from regard.search.line import Line
+from regard.search.ranking import NEVER, best, draw
 from regard.search.request import Hypothesis, Options, Request
 from regard.search.tiles import Tiles, span
 from regard.symbols import BOS, EOS, PAD
@@ -28,6 +30,7 @@ def search(
     progress: Callable[[int], None] | None = None,
 ) -> list[list[Hypothesis]]:
     """Return the best hypotheses of each line, best first, in the order of the requests."""
+    _refuse(models, requests, options)
     groups = defaultdict(list)
     for number, request in enumerate(requests):
         groups[span(len(request.source))].append(number)
@@ -43,6 +46,22 @@ def search(
     return found
 
 
+def _refuse(models: Sequence[Seq2Seq], requests: Sequence[Request], options: Options) -> None:
+    limits = [model.max_source_length for model in models]
+    limit = min((limit for limit in limits if limit is not None), default=None)
+    longest = max((len(request.source) for request in requests), default=0)
+    if limit is not None and longest > limit:
+        raise InputError(
+            f"a source has {longest:,} symbols, but the model has positions for {limit:,}; "
+            f"its first {limit:,} would do"
+        )
+    words = set(range(models[0].readout.weight.shape[0])) - {PAD, BOS, EOS}
+    if words <= options.banned:
+        raise InputError(
+            f"banned holds all {len(words):,} words that the model can write, but one must be left"
+        )
+
+
 def _fitting(
     models: Sequence[Seq2Seq], requests: list[Request], options: Options
 ) -> list[list[Hypothesis]]:
@@ -50,12 +69,26 @@ def _fitting(
     try:
         with torch.inference_mode():
             return _Search(models, requests, options).run()
-    except torch.OutOfMemoryError:
-        if len(requests) == 1:
+    except (MemoryError, RuntimeError) as error:
+        if not _no_room(error):
             raise
+    # not within `except`, where the error would hold on to what did not fit
+    if len(requests) == 1:
+        raise InputError(
+            f"a source has {len(requests[0].source):,} symbols, but with beam_size = "
+            f"{options.beam_size} it must fit into memory; "
+            f"{'beam_size = 1' if options.beam_size > 1 else 'a shorter one'} would do"
+        )
     half = len(requests) // 2
     first, second = requests[:half], requests[half:]
     return _fitting(models, first, options) + _fitting(models, second, options)
+
+
+def _no_room(error: Exception) -> bool:
+    # on a CPU torch says so in words alone
+    return isinstance(error, MemoryError | torch.OutOfMemoryError) or "DefaultCPUAllocator" in str(
+        error
+    )
 
 
 class _Continuation(NamedTuple):
@@ -82,6 +115,7 @@ class _Search:
         each = torch.arange(len(requests), device=self.device).repeat_interleave(self.W)
         sources = [request.source for request in requests]
         self.tiles = [Tiles.start(model, sources).gather(each) for model in models]
+        self.never = torch.tensor([PAD, BOS, *sorted(options.banned)], device=self.device)
         self.num_steps = 0
 
     def run(self) -> list[list[Hypothesis]]:
@@ -133,7 +167,7 @@ class _Search:
         """Leave only words that may come next: a prefix, a length, a ban."""
         kept = log_probs.reshape(len(self.active), self.W, -1)
         allowed = kept.clone()
-        allowed[..., [PAD, BOS, *self.options.banned]] = NEVER
+        allowed[..., self.never] = NEVER
         for number, line in enumerate(self.active):
             word = line.must_write(self.num_steps)
             if word is not None:
@@ -149,13 +183,8 @@ class _Search:
         together = (totals[..., None] + allowed).flatten(1)
         V = allowed.shape[-1]
         # twice as many as are kept: at most half of them can end in EOS
-        values, best = together.topk(min(2 * self.W, together.shape[1]), dim=-1)
-        for row, (scores, indexes) in enumerate(zip(values.tolist(), best.tolist(), strict=True)):
-            if self.W == 1:
-                # argmax takes the first of equals, topk any of them
-                indexes = [int(together[row].argmax()), *indexes[1:]]
-            ranked = sorted(zip(scores, indexes, strict=True), key=lambda pair: (-pair[0], pair[1]))
-            yield [_Continuation(i // V, i % V, score) for score, i in ranked if score > NEVER]
+        for ranked in best(together, 2 * self.W):
+            yield [_Continuation(i // V, i % V, total) for i, total in ranked]
 
     def _sampled(self, allowed: Float[Tensor, "B W V"]) -> Iterator[list[_Continuation]]:
         """Yield a word for each live hypothesis, drawn by its line's own generator."""
@@ -178,17 +207,3 @@ class _Search:
         if self.active:
             rows = torch.tensor(parents, device=self.device)
             self.tiles = [tiles.gather(rows, same_sources=unchanged) for tiles in self.tiles]
-
-
-def draw(log_probs: np.ndarray, options: Options, generator: np.random.Generator) -> int:
-    """Draw a word from p^(1/temperature), among the top k and the top p."""
-    order = np.argsort(-log_probs, kind="stable")
-    probs = np.exp((log_probs[order] - log_probs[order[0]]) / options.temperature)
-    if options.top_k:
-        probs[options.top_k :] = 0.0
-    probs /= probs.sum()
-    if options.top_p < 1:
-        probs[1:][probs.cumsum()[:-1] >= options.top_p] = 0.0
-        probs /= probs.sum()
-    place = int(np.searchsorted(probs.cumsum(), generator.random(), side="right"))
-    return int(order[min(place, int(np.count_nonzero(probs)) - 1)])

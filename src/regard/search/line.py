@@ -2,27 +2,33 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
-from regard.search.request import Hypothesis, Options, Request
-from regard.symbols import EOS
+from regard.errors import InputError
+from regard.search.ranking import NEVER, best
+from regard.search.request import Hypothesis, Options, Request, TreeNode
+from regard.symbols import BOS, EOS, PAD
 
-NEVER = float("-inf")
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Node:
-    """A word of a hypothesis, and what stood before it."""
+    """A word of a hypothesis, and what stood before it; `total` is its score with theirs."""
 
     before: "Node | None"
     word: int
     score: float
+    total: float
     weights: Float[np.ndarray, "L H S"] | None
     candidates: tuple[tuple[int, float], ...]
+
+    @property
+    def position(self) -> int:
+        """How many words stand before it."""
+        return len(self.chain()) - 1
 
     def chain(self) -> list["Node"]:
         """Return the hypothesis from its first word to this one."""
@@ -46,7 +52,8 @@ class Line:
     hypotheses: list[Node | None]
     totals: list[float]
     parents: list[int] = field(default_factory=list)
-    finished: list[Hypothesis] = field(default_factory=list)
+    finished: list[Node] = field(default_factory=list)
+    grown: list[Node] = field(default_factory=list)
     done: bool = False
 
     @classmethod
@@ -84,42 +91,61 @@ class Line:
     ) -> None:
         """Take the best continuations: those that end are finished, the others live on."""
         W, sampling = self.options.beam_size, self.options.temperature > 0
-        live: list[tuple[int, Node, float]] = []
+        length = len(self.request.source)
+        candidates = self._candidates(log_probs)
+        live: list[tuple[int, Node]] = []
+        ended: list[Node] = []
         for rank, (row, word, total) in enumerate(continuations):
-            if word == EOS and (rank < W or sampling):
-                node = self._node(row, word, log_probs, weights)
-                self.finished.append(self._hypothesis(node))
-            elif word != EOS and len(live) < W:
-                live.append((row, self._node(row, word, log_probs, weights), total))
+            ends = word == EOS
+            if (ends and rank >= W and not sampling) or (not ends and len(live) == W):
+                continue
+            node = Node(
+                before=self.hypotheses[row],
+                word=word,
+                score=float(log_probs[row, word]),
+                total=total,
+                # a copy, so that the weights of all other rows can go
+                weights=None if weights is None else weights[row, ..., :length].copy(),
+                candidates=candidates[row],
+            )
+            if ends:
+                ended.append(node)
+            else:
+                live.append((row, node))
+        self.finished += ended
         self.done = not live or (len(self.finished) >= W and not sampling)
+        if self.options.tree:
+            # what the end of the search leaves behind was never part of the beam
+            self.grown += ended if self.done else [*(node for _, node in live), *ended]
         if self.done:
             return
         missing = W - len(live)
-        self.parents = [row for row, _, _ in live] + [live[0][0]] * missing
-        self.hypotheses = [*(node for _, node, _ in live), *[live[0][1]] * missing]
-        self.totals = [total for _, _, total in live] + [NEVER] * missing
+        self.parents = [row for row, _ in live] + [live[0][0]] * missing
+        self.hypotheses = [*(node for _, node in live), *[live[0][1]] * missing]
+        self.totals = [node.total for _, node in live] + [NEVER] * missing
 
     def answer(self) -> list[Hypothesis]:
         """Return the best finished hypotheses, best first."""
+        if not self.finished:
+            raise InputError(
+                "the model's scores are not numbers, but they must be; sound weights would do"
+            )
         penalty = self.options.length_penalty
-        ranked = sorted(self.finished, key=lambda h: -h.normalized(penalty))
-        return ranked[: self.options.nbest]
+        ends = [(node, self._hypothesis(node)) for node in self.finished]
+        ends.sort(key=lambda pair: -pair[1].normalized(penalty))
+        ends = ends[: self.options.nbest]
+        best_one, *others = (hypothesis for _, hypothesis in ends)
+        if self.options.tree:
+            best_one = replace(best_one, tree=self._tree([node for node, _ in ends]))
+        return [best_one, *others]
 
-    def _node(
-        self,
-        row: int,
-        word: int,
-        log_probs: Float[Tensor, "W V"],
-        weights: Float[np.ndarray, "W L H S"] | None,
-    ) -> Node:
-        candidates: tuple[tuple[int, float], ...] = ()
-        if self.options.num_candidates:
-            count = min(self.options.num_candidates, log_probs.shape[1])
-            values, words = log_probs[row].topk(count)
-            candidates = tuple(zip(words.tolist(), values.tolist(), strict=True))
-        seen = None if weights is None else weights[row, ..., : len(self.request.source)]
-        score = float(log_probs[row, word])
-        return Node(self.hypotheses[row], word, score, seen, candidates)
+    def _candidates(self, log_probs: Float[Tensor, "W V"]) -> list[tuple[tuple[int, float], ...]]:
+        """Return what each row would like to write next, whatever it may."""
+        if not self.options.num_candidates:
+            return [()] * self.options.beam_size
+        writable = log_probs.clone()
+        writable[:, [PAD, BOS]] = NEVER
+        return [tuple(pairs) for pairs in best(writable, self.options.num_candidates)]
 
     def _hypothesis(self, end: Node) -> Hypothesis:
         nodes = end.chain()
@@ -127,10 +153,27 @@ class Line:
         if end.weights is not None:
             weights = np.stack([node.weights for node in nodes if node.weights is not None])
         words = tuple(node.word for node in nodes[:-1])
+        whole = self.options.same_length and len(words) == len(self.request.source)
         return Hypothesis(
             words=words,
             scores=tuple(node.score for node in nodes),
             weights=weights,
-            cut=len(words) >= self.longest and not self.options.same_length,
+            cut=len(words) >= self.longest and not whole,
             candidates=tuple(node.candidates for node in nodes) if end.candidates else (),
+        )
+
+    def _tree(self, answered: list[Node]) -> tuple[TreeNode, ...]:
+        kept = {node for end in answered for node in end.chain()}
+        places = {node: place for place, node in enumerate(self.grown)}
+        return tuple(
+            TreeNode(
+                parent=None if node.before is None else places[node.before],
+                position=node.position,
+                word=node.word,
+                score=node.score,
+                total=node.total,
+                finished=node.word == EOS,
+                kept=node in kept,
+            )
+            for node in self.grown
         )

@@ -5,39 +5,41 @@ from dataclasses import dataclass, field
 import numpy as np
 from jaxtyping import Float
 
+from regard.errors import InputError
+
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """How to search, for all lines alike."""
+    """How to search, for all lines alike; what the settings decide has its default there."""
 
-    beam_size: int = 1
+    beam_size: int
     """Hypotheses kept for each line; 1 is greedy."""
 
-    nbest: int = 1
+    nbest: int
     """Hypotheses given back for each line, at most `beam_size`."""
 
-    length_penalty: float = 1.0
+    length_penalty: float
     """Exponent α of score / length^α, by which finished hypotheses are compared."""
 
-    max_length: int = 256
+    max_length: int
     """Words at most, EOS not counted."""
 
-    min_length: int = 0
+    min_length: int
     """Words at least."""
 
-    same_length: bool = False
+    same_length: bool
     """As many words as the source has symbols."""
 
-    temperature: float = 0.0
+    temperature: float
     """Sample from p^(1/temperature); 0 takes the best instead."""
 
-    top_k: int = 0
+    top_k: int
     """Sample among the k likeliest words only; 0 for all."""
 
-    top_p: float = 1.0
+    top_p: float
     """Sample among the likeliest words that together reach this probability."""
 
-    seed: int = 1
+    seed: int
     """Of the samples; a line's samples depend on it and on the line alone."""
 
     banned: frozenset[int] = frozenset()
@@ -46,21 +48,51 @@ class Options:
     num_candidates: int = 0
     """Best candidates to report at each position."""
 
+    tree: bool = False
+    """Report every hypothesis that was ever kept, with the best of each line."""
+
 
 @dataclass(frozen=True)
 class Request:
-    """One line: its source, and what its target must begin with or look at."""
+    """One line: its source, what its target must begin with, and {step: source position} to see."""
 
     source: tuple[int, ...]
     prefix: tuple[int, ...] = ()
     pins: dict[int, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for step, position in self.pins.items():
+            if step < 0 or not 0 <= position < len(self.source):
+                raise InputError(
+                    f"pins = {{{step}: {position}}}, but it must be a step from 0 and a position "
+                    f"of a source of {len(self.source)} symbols, counted from 0"
+                )
+
+
+@dataclass(frozen=True)
+class TreeNode:
+    """A word that a beam kept, or the EOS by which a hypothesis ended.
+
+    `total` is the sum of the scores from the first word to this one; `kept` says that one of the
+    hypotheses given back goes through it.
+    """
+
+    parent: int | None
+    position: int
+    word: int
+    score: float
+    total: float
+    finished: bool
+    kept: bool
 
 
 @dataclass(frozen=True)
 class Hypothesis:
     """One target: its words without EOS, and for each word and EOS its score and weights.
 
-    `cut` says that EOS was forced because the target had reached its greatest length.
+    `cut` says that EOS was forced because the target had reached its greatest length. The best of
+    a line carries the tree of its search where one was asked for: nodes in the order in which they
+    came to be, so that a parent, given by its place among them, stands before its children.
     """
 
     words: tuple[int, ...]
@@ -68,6 +100,7 @@ class Hypothesis:
     weights: Float[np.ndarray, "T L H S"] | None
     cut: bool
     candidates: tuple[tuple[tuple[int, float], ...], ...] = ()
+    tree: tuple[TreeNode, ...] = ()
 
     @property
     def score(self) -> float:

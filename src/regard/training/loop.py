@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch.optim import Optimizer
@@ -20,30 +20,53 @@ from regard.training.schedule import learning_rate
 from regard.training.state import Progress, RunFolder
 
 
+class Sample(NamedTuple):
+    """One line of the validation, to look at: what stood there, what is right, what came out."""
+
+    source: str
+    target: str
+    output: str
+
+
+class Validation(NamedTuple):
+    """What a validation found."""
+
+    score: float
+    sample: Sample | None = None
+
+
 class Report(Protocol):
     """Who is told how it goes."""
+
+    def start(self, step: int) -> None:
+        """Before the first update: how many there have been."""
 
     def update(self, step: int, loss: float, rate: float, tokens: int) -> None:
         """After an update: the mean loss of a word, the learning rate, the words in it."""
 
-    def validation(self, step: int, score: float, best: float) -> None:
-        """After a validation."""
+    def validating(self, step: int) -> None:
+        """Before a validation, which may take a while."""
+
+    def validation(self, step: int, found: Validation, best: float) -> None:
+        """After a validation; `best` is the best score so far, this one included."""
 
 
 @dataclass(frozen=True)
 class Job:
     """What is to be learned, from what, under which settings, and where it is kept.
 
-    `validate` scores a model on lines it has not seen; `recipe` is all that decides the result.
+    `validate` scores a model on lines it has not seen; `recipe` is all that decides the result. A
+    job that is `reopened` has new settings, which may let a finished run go on.
     """
 
     model: Seq2Seq
     corpus: Corpus
     config: TrainConfig
     folder: RunFolder
-    validate: Callable[[Seq2Seq], float]
+    validate: Callable[[Seq2Seq], Validation]
     higher_is_better: bool
     recipe: dict[str, Any]
+    reopened: bool = False
 
 
 def train(job: Job, report: Report, stop: Callable[[], bool] = lambda: False) -> Progress:
@@ -52,13 +75,17 @@ def train(job: Job, report: Report, stop: Callable[[], bool] = lambda: False) ->
     device = model.target_embedding.weight.device
     optimizer = make_optimizer(model, config)
     progress = job.folder.load(model, optimizer)
+    if job.reopened:
+        tired = 0 < config.patience <= progress.stale
+        progress = replace(progress, finished=progress.step >= config.max_steps or tired)
     job.folder.shorten_log(progress.step)
     deadline = time.monotonic() + 60 * config.max_minutes if config.max_minutes else float("inf")
-    batches = _stream(job.corpus, config, progress)
+    batches = stream(job.corpus, config, progress)
+    report.start(progress.step)
     while not progress.finished:
         group = list(islice(batches, config.accumulate))
         progress = replace(progress, step=progress.step + 1, epoch=group[-1][0], batch=group[-1][1])
-        loss, tokens = _update(job, optimizer, [b.to(device) for _, _, b in group], progress.step)
+        loss, tokens = update(job, optimizer, [b.to(device) for _, _, b in group], progress.step)
         report.update(progress.step, loss, learning_rate(config, progress.step), tokens)
         if progress.step % config.report_every == 0:
             job.folder.log({"step": progress.step, "loss": loss})
@@ -75,7 +102,7 @@ def train(job: Job, report: Report, stop: Callable[[], bool] = lambda: False) ->
     return progress
 
 
-def _stream(
+def stream(
     corpus: Corpus, config: TrainConfig, progress: Progress
 ) -> Iterator[tuple[int, int, Batch]]:
     """Yield batches without end from a position on, each with the position behind it."""
@@ -89,7 +116,7 @@ def _stream(
         epoch, first = epoch + 1, 0
 
 
-def _update(job: Job, optimizer: Optimizer, batches: list[Batch], step: int) -> tuple[float, int]:
+def update(job: Job, optimizer: Optimizer, batches: list[Batch], step: int) -> tuple[float, int]:
     """Make one update; return the mean loss of a word, and how many words there were."""
     model, config = job.model.train(), job.config
     # dropout depends on the seed and this update alone, however the run came here
@@ -115,14 +142,16 @@ def _update(job: Job, optimizer: Optimizer, batches: list[Batch], step: int) -> 
 def _validate(job: Job, progress: Progress, report: Report) -> Progress:
     """Score the model, and keep its weights if they are worth keeping."""
     config = job.config
-    score = job.validate(job.model.eval())
+    report.validating(progress.step)
+    found = job.validate(job.model.eval())
+    score = found.score
     keep, best_of = max(1, config.average), config.average_of == "best"
     progress = progress.validated(
         score, higher_is_better=job.higher_is_better, keep=keep, best_of=best_of
     )
     job.folder.save_checkpoint(progress.step, job.model)
     job.folder.log({"step": progress.step, "score": score, "best": progress.best})
-    report.validation(progress.step, score, progress.best if progress.best is not None else score)
+    report.validation(progress.step, found, score if progress.best is None else progress.best)
     return progress
 
 

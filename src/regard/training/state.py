@@ -101,8 +101,17 @@ class RunFolder:
             for name, parameter in model.named_parameters():
                 parameter.copy_(weights[name])
         restore_optimizer(optimizer, model, _under("optimizer/", tensors))
-        found = metadata["progress"]
-        return Progress(**{**found, "kept": tuple(tuple(pair) for pair in found["kept"])})
+        return _progress(metadata)
+
+    def progress(self) -> Progress:
+        """How far the last save had come."""
+        return _progress(read_tensors(self.state)[1]) if self.state.exists() else Progress()
+
+    def clear(self) -> None:
+        """Forget a run: its state, its checkpoints, its log."""
+        for name in ("state.safetensors", "log.jsonl", "step-*.safetensors"):
+            for path in self.path.glob(name):
+                path.unlink()
 
     def recipe(self) -> dict[str, Any] | None:
         """What the saved run was told, None where nothing has been saved."""
@@ -120,8 +129,12 @@ class RunFolder:
 
     def log(self, entry: dict[str, Any]) -> None:
         """Add a line to the run's log."""
-        with open(self.path / "log.jsonl", "a", encoding="utf-8") as file:
-            file.write(json.dumps(entry, sort_keys=True) + "\n")
+        path = self.path / "log.jsonl"
+        try:
+            with open(path, "a", encoding="utf-8") as file:
+                file.write(json.dumps(entry, sort_keys=True) + "\n")
+        except OSError as error:
+            raise ModelFileError(str(path), f"cannot be written: {error.strerror}") from error
 
     def shorten_log(self, step: int) -> None:
         """Forget what was logged after a step: it will be logged again."""
@@ -131,6 +144,11 @@ class RunFolder:
         lines = path.read_text(encoding="utf-8").splitlines()
         kept = [line for line in lines if _complete(line) and json.loads(line)["step"] <= step]
         path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+
+
+def _progress(metadata: dict[str, Any]) -> Progress:
+    found = metadata["progress"]
+    return Progress(**{**found, "kept": tuple(tuple(pair) for pair in found["kept"])})
 
 
 def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from regard.config.settings import TrainConfig
-from regard.training.loop import learned, train
+from regard.training.loop import Validation, learned, train
 from regard.training.loss import summed_loss
 from regard.training.optimizer import make_optimizer, optimizer_tensors, restore_optimizer
 from regard.training.schedule import learning_rate
@@ -109,7 +109,7 @@ def test_a_model_learns_to_reverse_digits(tmp_path):
 def test_patience_stops_a_run_that_no_longer_gets_better(tmp_path):
     made, _, _ = job(tmp_path, max_steps=1000, validate_every=2, patience=3, batch_tokens=100)
     scores = iter([1.0, 5.0, 4.0, 3.0, 5.0])
-    made = type(made)(**{**vars(made), "validate": lambda model: next(scores)})
+    made = type(made)(**{**vars(made), "validate": lambda model: Validation(next(scores))})
     progress = train(made, Silent())
     assert (progress.step, progress.best, progress.best_step) == (10, 5.0, 4)
     assert train(made, Silent()) == progress
@@ -123,7 +123,7 @@ def test_averaging_takes_the_mean_of_the_kept_checkpoints(tmp_path):
         seen.append({n: p.detach().clone() for n, p in model.named_parameters()})
         return 0.0
 
-    made = type(made)(**{**vars(made), "validate": score})
+    made = type(made)(**{**vars(made), "validate": lambda model: Validation(score(model))})
     model = learned(made, train(made, Silent()))
     for name, parameter in model.named_parameters():
         mean = sum(weights[name].double() for weights in seen) / 3

@@ -1,0 +1,246 @@
+"""Automatic settings: from what the pairs look like to every setting, and a reason for each.
+
+What a person has said stands; only the rest is chosen here. The figures were found by trying them
+on real tasks; `dev/LOG.md` tells how.
+"""
+
+import inspect
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, final
+
+from regard.api.look import Look, SideLook
+from regard.config.settings import Settings
+from regard.config.toml import Tree, settings_from, to_tree
+from regard.errors import ConfigError
+from regard.models import paper_sizes, preset
+
+SUBWORDS = ("unigram", "bpe")
+LAYERS = {"sutskever2014": 2, "gehring2017": 4, "vaswani2017": 3}
+SECTIONS = ("data", "text", "train", "search")
+
+
+class Chosen(NamedTuple):
+    """A setting that nobody said, and why it is so."""
+
+    name: str
+    value: Any
+    reason: str
+
+    def __str__(self) -> str:
+        value = str(self.value).lower() if isinstance(self.value, bool) else self.value
+        return f"{self.name} = {value}: {self.reason}"
+
+
+@final
+@dataclass(frozen=True)
+class Choice:
+    """Complete settings, and the reasons for those that were chosen."""
+
+    settings: Settings
+    preset: str | None
+    reasons: tuple[Chosen, ...]
+
+
+def choose(look: Look, given: Tree, name: str | None = None, *, paper: bool = False) -> Choice:
+    """Complete what was said by what suits the pairs; a whole [model] is taken as it is."""
+    if wrong := [section for section in given if not isinstance(given[section], dict)]:
+        problems = [f"{section} = {given[section]}, but it must be a section" for section in wrong]
+        raise ConfigError("settings", problems)
+    tree = {section: dict(given.get(section, {})) for section in (*SECTIONS, *given)}
+    reasons = [
+        chosen
+        for section, rule in (("text", _text), ("data", _data))
+        for chosen in _fill(tree, section, rule(look, tree))
+    ]
+    model = tree.pop("model", {})
+    said_name = model.pop("preset", None)
+    name = name or said_name
+    if name is None and "encoder" not in model:
+        name, reason = _preset(look, tree)
+        reasons.append(Chosen("model.preset", name, reason))
+    if name is not None:
+        model, sizes = _model(look, tree, name, model, paper)
+        reasons += sizes
+    tree["model"] = model
+    for section, rule in (("train", _train), ("search", _search)):
+        reasons += _fill(tree, section, rule(look, tree))
+    return Choice(settings_from(tree), name, tuple(reasons))
+
+
+def _fill(tree: Tree, section: str, found: Iterator[tuple[str, Any, str]]) -> list[Chosen]:
+    """Write down what a rule finds, except what a person has said."""
+    chosen = []
+    for name, value, reason in found:
+        if name not in tree[section]:
+            tree[section][name] = value
+            chosen.append(Chosen(f"{section}.{name}", value, reason))
+    return chosen
+
+
+def _text(look: Look, tree: Tree) -> Iterator[tuple[str, Any, str]]:
+    kinds = {}
+    for name, side, other in (
+        ("source", look.source, look.target),
+        ("target", look.target, look.source),
+    ):
+        kind, reason = _tokenizer(side, other)
+        kinds[name] = tree["text"].get(name, kind)
+        yield name, kind, reason
+        if kinds[name] in SUBWORDS:
+            size = 1000 if look.pairs < 5000 else 2000 if look.pairs < 20_000 else 4000
+            size = size if look.pairs < 200_000 else 8000
+            yield f"{name}_size", size, f"{look.pairs:,} pairs teach about so many pieces"
+    common = look.source.characters & look.target.characters
+    both = look.source.characters | look.target.characters
+    alike = common.total() / both.total()
+    if kinds["source"] == kinds["target"] and kinds["source"] in SUBWORDS and alike >= 0.5:
+        yield "shared", True, f"the sides share {alike:.0%} of their characters"
+
+
+def _tokenizer(side: SideLook, other: SideLook) -> tuple[str, str]:
+    if side.share_spaced < 0.05:
+        return "characters", f"spaces divide {side.share_spaced:.0%} of the lines"
+    if side.mean_word_length <= 2.5 and len(side.words) <= 1000 and side.mean_words >= 2:
+        return "symbols", f"spaces divide {len(side.words):,} short symbols"
+    if side.mean_length <= 40 and other.share_spaced < 0.05:
+        return "characters", f"the lines are short, {side.mean_length:.0f} characters on average"
+    if side.mean_words < 3:
+        return "characters", f"a line has {side.mean_words:.1f} words on average"
+    if len(side.words) <= 300 or (len(side.words) <= 2000 and side.repeats >= 10):
+        return "words", f"there are {len(side.words):,} words, each {side.repeats:.0f} times"
+    return "unigram", f"there are {len(side.words):,} words, too many to learn one by one"
+
+
+def _data(look: Look, tree: Tree) -> Iterator[tuple[str, Any, str]]:
+    """Lengths that leave out what would fill a batch by itself."""
+    for name, side in (("source", look.source), ("target", look.target)):
+        longest = _longest(side, tree["text"].get(name))
+        if longest > 512:
+            continue
+        # room for what is somewhat longer than anything that was seen
+        yield f"max_{name}_length", max(32, 2 * longest), f"the longest line has {longest} symbols"
+
+
+def _longest(side: SideLook, kind: object) -> int:
+    """Return the symbols of the longest line; of subwords, which are not cut yet, a bound."""
+    if kind in ("words", "symbols"):
+        return 2 * max(side.word_lengths) if kind == "words" else max(side.word_lengths)
+    return max(side.lengths)
+
+
+def _symbols(side: SideLook, kind: object) -> float:
+    """Return the symbols of a line on average, the end included."""
+    if kind in ("words", "symbols"):
+        return side.mean_words + 1
+    if kind in SUBWORDS:
+        return 1.5 * side.mean_words + 1
+    return side.mean_length + 1
+
+
+def _preset(look: Look, tree: Tree) -> tuple[str, str]:
+    return (
+        "bahdanau2015",
+        f"it learns well from {look.pairs:,} pairs, and one matrix shows its looks",
+    )
+
+
+def _width(look: Look) -> int:
+    widths = ((1000, 96), (5000, 128), (15_000, 192), (100_000, 256))
+    return next((width for most, width in widths if look.pairs < most), 384)
+
+
+def _dropout(look: Look) -> float:
+    return 0.3 if look.pairs < 50_000 else 0.2 if look.pairs < 200_000 else 0.1
+
+
+def _model(look: Look, tree: Tree, name: str, said: Tree, paper: bool) -> tuple[Tree, list[Chosen]]:
+    """Make a preset's [model] from sizes that were said or suit the pairs, then override it."""
+    make = preset(name)
+    arguments = inspect.signature(make).parameters
+    width = _width(look)
+    suited: dict[str, Any] = {
+        "embedding_size": width,
+        "hidden_size": width,
+        "align_size": width,
+        "readout_size": width,
+        "model_size": width,
+        "feed_forward_size": 4 * width,
+        "num_heads": 4,
+        "num_layers": LAYERS.get(name, 1),
+        "dropout": _dropout(look),
+        "max_length": _places(tree),
+        "tied": "all" if tree["text"].get("shared") else "output",
+    }
+    reason = f"for {look.pairs:,} pairs"
+    if paper:
+        suited |= paper_sizes(name).sizes
+        reason = "the paper's"
+    suited = {key: value for key, value in suited.items() if key in arguments and key not in said}
+    sizes = suited | {key: value for key, value in said.items() if key in arguments}
+    rest = {key: value for key, value in said.items() if key not in arguments}
+    model = _overridden(_as_tree(make, sizes), rest)
+    chosen = [Chosen(f"model.{key}", value, reason) for key, value in suited.items()]
+    return model, chosen
+
+
+def _places(tree: Tree) -> int:
+    """Positions for the longest line of either side, its begin or end included."""
+    data = tree["data"]
+    lengths = (data.get("max_source_length", 512), data.get("max_target_length", 512))
+    # a wrong type is not this rule's to refuse
+    return max(length for length in (*lengths, 31) if isinstance(length, int)) + 1
+
+
+def _as_tree(make: Any, sizes: Mapping[str, Any]) -> Tree:
+    try:
+        return to_tree(Settings(model=make(**sizes)))["model"]
+    except TypeError as error:
+        raise ConfigError("model", [f"a size is not a number: {error}"]) from None
+
+
+def _overridden(tree: Tree, by: Mapping[str, Any]) -> Tree:
+    """Replace what is said, section by section; another kind replaces its whole section."""
+    made = dict(tree)
+    for key, value in by.items():
+        old = made.get(key)
+        same_kind = isinstance(old, dict) and isinstance(value, dict)
+        same_kind = same_kind and value.get("kind", old.get("kind")) == old.get("kind")  # type: ignore[union-attr]
+        made[key] = _overridden(old, value) if same_kind else value  # type: ignore[arg-type]
+    return made
+
+
+def _train(look: Look, tree: Tree) -> Iterator[tuple[str, Any, str]]:
+    kinds = tree["text"]
+    tokens = look.pairs * max(
+        _symbols(look.source, kinds.get("source")), _symbols(look.target, kinds.get("target"))
+    )
+    batch = min(4096, max(256, 64 * round(tokens / 40 / 64)))
+    yield "batch_tokens", batch, f"about {tokens:,.0f} symbols, in at least 40 batches"
+    said = tree["train"].get("batch_tokens", batch)
+    batch = said if isinstance(said, int) and said > 0 else batch
+    per_epoch = max(1, round(tokens / batch))
+    passes = min(100, max(15, round(500_000 / look.pairs)))
+    steps = min(50_000, max(300, passes * per_epoch))
+    yield "max_steps", steps, f"{steps / per_epoch:.0f} passes over the pairs"
+    said = tree["train"].get("max_steps", steps)
+    steps = said if isinstance(said, int) and said > 0 else steps
+    every = max(1, min(max(per_epoch, steps // 30), steps))
+    yield "validate_every", every, f"{steps // every} validations"
+    yield "save_every", every, "after each validation"
+    yield "report_every", max(1, min(50, every // 5)), "a few between two validations"
+    yield "learning_rate", 0.002, "the largest that recurrent models of these sizes bear"
+    yield "schedule", "cosine", "the last updates are the smallest"
+    yield "warmup_steps", min(500, steps // 20), "the first updates are small"
+    yield "average", 3, "the mean of the three best is steadier than the best"
+    translation = {kinds.get("source"), kinds.get("target")} & {"words", *SUBWORDS}
+    if translation and look.target.mean_words >= 4:
+        yield "metric", "bleu", "the targets are sentences"
+    else:
+        yield "metric", "exact", "the targets are short"
+
+
+def _search(look: Look, tree: Tree) -> Iterator[tuple[str, Any, str]]:
+    most = tree["data"].get("max_target_length", 512)
+    yield "max_length", most, "no output needs more"
+    yield "beam_size", 5, "a little better than greedy"

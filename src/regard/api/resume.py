@@ -1,0 +1,70 @@
+"""May a run go on? Only as what it was, on what it was, unless told otherwise."""
+
+import platform
+from typing import Any
+
+import torch
+
+from regard import __version__
+from regard.api.order import Order
+from regard.config.toml import differences, settings_from
+from regard.errors import ConfigError
+from regard.training.state import RunFolder
+
+FIXED = ("data.", "text.", "model.")
+"""Settings that the weights and the encoded pairs depend on."""
+
+
+def environment(device: torch.device) -> dict[str, Any]:
+    """Return what the last bit of an update depends on, besides the settings."""
+    import numpy as np
+
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else platform.machine()
+    return {
+        "device": f"{device.type} {name}",
+        "instructions": torch.backends.cpu.get_cpu_capability(),
+        "numpy": np.__version__,
+        "regard": __version__,
+        "threads": torch.get_num_threads(),
+        "torch": torch.__version__,
+    }
+
+
+def refuse_other_run(runs: RunFolder, recipe: dict[str, Any], order: Order) -> bool:
+    """Refuse to go on with something else; return whether settings were changed on purpose."""
+    before = runs.recipe()
+    if before is None:
+        return False
+    folder = str(runs.path)
+    if before["pairs"] != recipe["pairs"]:
+        raise ConfigError(
+            folder, ["the run began with other pairs; the same pairs, or another --out, would do"]
+        )
+    _refuse_environment(before["environment"], recipe["environment"], order.allow_inexact, folder)
+    changes = differences(settings_from(before["settings"]), settings_from(recipe["settings"]))
+    if fixed := [change for change in changes if change.startswith(FIXED)]:
+        raise ConfigError(
+            folder,
+            [f"{change}, but the run began otherwise; another --out would do" for change in fixed],
+        )
+    if changes and not order.allow_changes:
+        raise ConfigError(
+            folder,
+            [f"{x}, but the run began otherwise; --allow-changes would do" for x in changes],
+        )
+    return bool(changes)
+
+
+def _refuse_environment(
+    before: dict[str, Any], now: dict[str, Any], allowed: bool, folder: str
+) -> None:
+    other = [name for name in now if before.get(name) != now[name]]
+    if other and not allowed:
+        raise ConfigError(
+            folder,
+            [
+                f"{name}: {before.get(name)} → {now[name]}, so that the result would not be the "
+                "same to the last bit; --allow-inexact would do"
+                for name in other
+            ],
+        )

@@ -1,0 +1,5 @@
+"""`regard demo`: stub."""
+
+
+def demo() -> None:
+    """Show."""

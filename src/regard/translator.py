@@ -1,0 +1,346 @@
+"""The library's front door: a model file → Translator → Translation.
+
+Whatever is given back can be traced: tokens, the score of each, and the attention that was used.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from html import escape
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal, final, overload
+
+import numpy as np
+import torch
+from jaxtyping import Float
+
+from regard.config.settings import SearchConfig, Settings
+from regard.errors import ConfigError, InputError
+from regard.models.seq2seq import Seq2Seq
+from regard.search import Hypothesis, Options, Request, search
+from regard.store import Saved, load_model, save_model
+from regard.symbols import BOS, EOS, UNKNOWN
+from regard.text.copying import replace_unknown
+from regard.viz.alignment import Alignment
+from regard.viz.html import to_html
+
+END = "■"
+"""How the end of a target is drawn: it looked somewhere too."""
+
+Unknown = Literal["copy", "mark"]
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Translation:
+    """One target of one source, and how it came about.
+
+    `token_scores` and the rows of `attention` are one more than `tokens`: the last is EOS. The
+    attention is the mean over layers and heads where there are several; `layers` has them apart.
+    """
+
+    source: str
+    text: str
+    source_tokens: tuple[str, ...]
+    tokens: tuple[str, ...]
+    token_scores: tuple[float, ...]
+    layers: Float[np.ndarray, "T L H S"] | None = field(repr=False)
+    candidates: tuple[tuple[tuple[str, float], ...], ...] = field(default=(), repr=False)
+    alternatives: tuple["Translation", ...] = field(default=(), repr=False)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def score(self) -> float:
+        """Σ token_scores = log p(target | source)."""
+        return float(sum(self.token_scores))
+
+    @property
+    def attention(self) -> Float[np.ndarray, "T S"] | None:
+        """Where each token looked; None where the model has no attention."""
+        return None if self.layers is None else self.layers.mean(axis=(1, 2))
+
+    @property
+    def alignment(self) -> Alignment | None:
+        """The attention with its tokens, for drawing; None where there is nothing to draw."""
+        if self.attention is None or not self.source_tokens:
+            return None
+        return Alignment(self.source_tokens, (*self.tokens, END), self.attention)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what `json.dumps` takes."""
+        shown = {
+            "source": self.source,
+            "text": self.text,
+            "score": self.score,
+            "tokens": list(self.tokens),
+            "source_tokens": list(self.source_tokens),
+            "token_scores": list(self.token_scores),
+            "attention": None if self.attention is None else self.attention.tolist(),
+        }
+        if self.notes:
+            shown["notes"] = list(self.notes)
+        if self.candidates:
+            shown["candidates"] = [[list(pair) for pair in place] for place in self.candidates]
+        if self.alternatives:
+            shown["alternatives"] = [{"text": x.text, "score": x.score} for x in self.alternatives]
+        return shown
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        """Show the line and its heatmap in a notebook."""
+        line = f'<p dir="auto">{escape(self.source)} → <b>{escape(self.text)}</b></p>'
+        return line if self.alignment is None else line + to_html(self.alignment)
+
+
+@final
+class Translator:
+    """One model, or several that vote: their probabilities are averaged, word by word."""
+
+    def __init__(self, *members: Saved) -> None:
+        first = members[0]
+        if any((m.source, m.target) != (first.source, first.target) for m in members):
+            raise InputError(
+                "the models have other vocabularies than the first, but an ensemble must share "
+                "them; models trained on the same pairs would do"
+            )
+        self.members = members
+        self.settings: Settings = first.settings
+        self.summary: dict[str, Any] = first.summary
+        self._source, self._target = first.source, first.target
+
+    @property
+    def models(self) -> list[Seq2Seq]:
+        """What computes."""
+        return [member.model for member in self.members]
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model to a file of its own."""
+        if len(self.members) > 1:
+            raise InputError("an ensemble has no file of its own; saving each model would do")
+        save_model(Path(path), self.members[0])
+
+    @overload
+    def translate(self, lines: str, **options: Any) -> Translation: ...
+
+    @overload
+    def translate(self, lines: Iterable[str], **options: Any) -> list[Translation]: ...
+
+    def translate(  # noqa: PLR0913 (all but the lines by name)
+        self,
+        lines: str | Iterable[str],
+        *,
+        prefix: str | Sequence[str] = (),
+        pin: Mapping[int, int] | None = None,
+        banned: Iterable[str] = (),
+        candidates: int = 0,
+        unknown: Unknown = "copy",
+        progress: Callable[[int], None] | None = None,
+        **settings: Any,
+    ) -> Translation | list[Translation]:
+        """Translate a line, or many; `settings` are those of [search], as beam_size = 5.
+
+        A prefix is what every target begins with, as text or as tokens; `pin` maps a step, from 0,
+        to the source token it has to look at; banned symbols are never written.
+        """
+        config = self._config(settings)
+        options = Options(
+            **{f.name: getattr(config, f.name) for f in fields(Options) if hasattr(config, f.name)},
+            banned=frozenset(self._known(token, "banned") for token in banned),
+            num_candidates=candidates,
+        )
+        begun = self._target.tokens(prefix) if isinstance(prefix, str) else prefix
+        start = tuple(self._known(token, "prefix") for token in begun)
+        texts = [lines] if isinstance(lines, str) else list(lines)
+        readings = [self._read(text) for text in texts]
+        asked = [
+            (reading, self._request(reading, start, pin or {}))
+            for reading in readings
+            if reading.ids
+        ]
+        found = iter(
+            search(
+                self.models,
+                [request for _, request in asked],
+                options,
+                batch_size=config.batch_size,
+                progress=progress,
+            )
+        )
+        answers = [
+            self._best(reading, next(found), unknown) if reading.ids else reading.nothing()
+            for reading in readings
+        ]
+        return answers[0] if isinstance(lines, str) else answers
+
+    def rescore(self, pairs: Iterable[tuple[str, str]]) -> list[Translation]:
+        """Force given targets through the decoder: what would it have said of each word?
+
+        A model at a time is asked; of an ensemble, the first.
+        """
+        answers = []
+        for source, target in pairs:
+            reading, tokens = self._read(source), self._target.tokens(target)
+            words = self._target.vocabulary.ids(tokens)
+            if not reading.ids:
+                raise InputError(
+                    "a source is blank, but it must hold text; leaving it out would do"
+                )
+            scores, layers = _forced(self.models[0], reading.ids, words)
+            answers.append(
+                Translation(
+                    source=source,
+                    text=target,
+                    source_tokens=reading.tokens,
+                    tokens=tuple(tokens),
+                    token_scores=scores,
+                    layers=layers,
+                    notes=reading.notes,
+                )
+            )
+        return answers
+
+    def _config(self, settings: Mapping[str, Any]) -> SearchConfig:
+        known = [f.name for f in fields(SearchConfig)]
+        if strangers := [name for name in settings if name not in known]:
+            raise ConfigError(
+                "search",
+                [f"{name} is no setting; one of {', '.join(known)} would do" for name in strangers],
+            )
+        given = {name: value for name, value in settings.items() if value is not None}
+        if "nbest" in given and "beam_size" not in given:
+            # as many as are asked for must be kept
+            given["beam_size"] = max(given["nbest"], self.settings.search.beam_size)
+        return replace(self.settings.search, **given)
+
+    def _known(self, token: str, what: str) -> int:
+        word = self._target.vocabulary.ids([token])[0]
+        if word == UNKNOWN:
+            raise InputError(
+                f"{what} = {token!r}, but the model never writes it; a symbol of its targets "
+                "would do"
+            )
+        return word
+
+    def _read(self, text: str) -> "_Reading":
+        """Cut a line into what the model reads; a blank one has nothing to read."""
+        tokens = self._source.tokens(text) if text.strip() else []
+        limits = [self.settings.data.max_source_length]
+        limits += [m.max_source_length for m in self.models if m.max_source_length is not None]
+        notes = []
+        if len(tokens) > min(limits):
+            notes.append(
+                f"the source has {len(tokens):,} symbols, but the model reads {min(limits):,}; "
+                f"what follows the first {min(limits):,} was cut off"
+            )
+            tokens = tokens[: min(limits)]
+        ids = tuple(self._source.vocabulary.ids(tokens))
+        if ids and set(ids) == {UNKNOWN}:
+            notes.append("the model knows no symbol of the source, so that its output is a guess")
+        return _Reading(text, tuple(tokens), ids, tuple(notes))
+
+    def _request(
+        self, reading: "_Reading", prefix: tuple[int, ...], pins: Mapping[int, int]
+    ) -> Request:
+        for step, position in pins.items():
+            if step < 0 or not 0 <= position < len(reading.ids):
+                raise InputError(
+                    f"pin = {{{step}: {position}}}, but it must be a step from 0 and a source "
+                    f"token from 0 to {len(reading.ids) - 1}"
+                )
+        if pins and self.models[0].decoder.looks is None:
+            raise InputError("pin was given, but the model has no attention; bahdanau2015 would do")
+        return Request(reading.ids, prefix, dict(pins))
+
+    def _best(
+        self, reading: "_Reading", found: Sequence[Hypothesis], unknown: Unknown
+    ) -> Translation:
+        answers = tuple(self._translation(reading, answer, unknown) for answer in found)
+        return replace(answers[0], alternatives=answers if len(answers) > 1 else ())
+
+    def _translation(self, reading: "_Reading", found: Hypothesis, unknown: Unknown) -> Translation:
+        vocabulary = self._target.vocabulary
+        mean = None if found.weights is None else found.weights.mean(axis=(1, 2))
+        tokens = replace_unknown(
+            vocabulary.tokens(found.words),
+            reading.tokens,
+            mean,
+            unknown,
+            unknown=[word == UNKNOWN for word in found.words],
+        )
+        notes = reading.notes
+        if found.cut:
+            notes += (f"the output was stopped at {len(tokens):,} symbols, its greatest length",)
+        return Translation(
+            source=reading.text,
+            text=self._target.line(tokens),
+            source_tokens=reading.tokens,
+            tokens=tuple(tokens),
+            token_scores=found.scores,
+            layers=found.weights,
+            candidates=tuple(
+                tuple((vocabulary.tokens([word])[0], score) for word, score in place)
+                for place in found.candidates
+            ),
+            notes=notes,
+        )
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """A line as the model reads it."""
+
+    text: str
+    tokens: tuple[str, ...]
+    ids: tuple[int, ...]
+    notes: tuple[str, ...]
+
+    def nothing(self) -> Translation:
+        """Answer nothing, so that line counts match."""
+        return Translation(
+            source=self.text, text="", source_tokens=(), tokens=(), token_scores=(), layers=None
+        )
+
+
+def load(path: str | PathLike[str], *more: str | PathLike[str], device: str = "auto") -> Translator:
+    """Load a model file, or several that vote; loading runs no code from them."""
+    members = [load_model(Path(one)) for one in (path, *more)]
+    for member in members:
+        member.model.to(chosen_device(device))
+    return Translator(*members)
+
+
+def chosen_device(name: str) -> torch.device:
+    """Return a device by its name; `auto` is a GPU where there is one."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        there = ["cpu", *(f"cuda:{i}" for i in range(torch.cuda.device_count()))]
+        problem = f"device = {name}, but it must be one that is here; {' or '.join(there)} would do"
+        raise ConfigError("train", [problem]) from error
+    return device
+
+
+@torch.inference_mode()
+def _forced(
+    model: Seq2Seq, source: Sequence[int], words: Sequence[int]
+) -> tuple[tuple[float, ...], Float[np.ndarray, "T L H S"] | None]:
+    """Return the score of each given word and of EOS, and the weights that led to it."""
+    device = model.target_embedding.weight.device
+    ids = torch.tensor([source], device=device)
+    fed = torch.tensor([[BOS, *words]], device=device)
+    if model.max_target_length is not None and fed.shape[1] > model.max_target_length:
+        raise InputError(
+            f"a target has {len(words):,} symbols, but the model has places for "
+            f"{model.max_target_length - 1:,}; a shorter one would do"
+        )
+    scored = model(ids, torch.ones_like(ids, dtype=torch.bool), fed, need_weights=True)
+    log_probs = scored.logits[0].float().log_softmax(dim=-1)
+    target = torch.tensor([*words, EOS], device=device)
+    scores = log_probs.gather(1, target[:, None])[:, 0].tolist()
+    weights = None if scored.weights is None else scored.weights[0].float().cpu().numpy()
+    return tuple(scores), weights

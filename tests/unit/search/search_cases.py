@@ -1,0 +1,118 @@
+"""Small models, lines to search, and beam search once more: slow, and with nothing removed."""
+
+import numpy as np
+import torch
+from torch import nn
+
+import presets as small
+from regard.models import build, preset
+from regard.search import Request
+from regard.symbols import BOS, EOS, PAD
+
+WITHOUT = ("cho2014", "sutskever2014")
+
+# leaves EOS and four words, so that a model of random weights ends some lines sooner than others
+FEW = frozenset({1, *range(8, small.V_Y)})
+
+
+def lines(count, seed=0, longest=9):
+    rng = np.random.default_rng(seed)
+    return [
+        Request(tuple(map(int, rng.integers(4, small.V_X, rng.integers(0, longest)))))
+        for _ in range(count)
+    ]
+
+
+def model(name, seed=1, **options):
+    """Build a preset whose random weights are large: what it writes depends on what it reads."""
+    sizes = {**small.SIZES[name], **options}
+    if name in ("gehring2017", "vaswani2017"):
+        sizes = {**sizes, "max_length": options.get("max_length", 71)}
+    if name == "vaswani2017":
+        # tied, it would write one word again and again
+        sizes["tied"] = "none"
+    torch.manual_seed(seed)
+    built = build(preset(name)(**sizes), small.V_X, small.V_Y).eval()
+    for parameter in built.parameters():
+        if parameter.dim() > 1:
+            # convolutions multiply what they are given, and logits of 40 have few digits left
+            nn.init.normal_(parameter, std=0.4 if name == "gehring2017" else 0.7)
+    return built
+
+
+def forced(built, request, words):
+    """Score given words and EOS through `unroll`: log-probabilities [T,V], weights [T,L,H,S]."""
+    source = torch.tensor([request.source or (PAD,)])
+    mask = torch.full(source.shape, bool(request.source))
+    fed = torch.tensor([[BOS, *words]])
+    with torch.no_grad():
+        scored = built(source, mask, fed, need_weights=True)
+    log_probs = scored.logits[0].log_softmax(dim=-1)
+    return log_probs, None if scored.weights is None else scored.weights[0]
+
+
+class SlowBeam:
+    """Beam search by its definition: every row is computed anew from BOS until the last is done.
+
+    `finished` has the targets of each line with their totals, `seen` all that was ever kept.
+    """
+
+    def __init__(self, built, requests, *, beam_size, max_length, banned=frozenset()):
+        self.built, self.requests = built, requests
+        self.W, self.max_length = beam_size, max_length
+        self.never = {PAD, BOS, *banned}
+        self.live = [[((), 0.0)] for _ in requests]
+        self.finished = [[] for _ in requests]
+        self.seen = [[] for _ in requests]
+        self.done = [False] * len(requests)
+        while not all(self.done):
+            self.step()
+
+    def step(self):
+        """Move every line, also those that are done: their rows stay in the batch."""
+        for number, scored in enumerate(self.scored()):
+            if not self.done[number]:
+                self.move(number, scored)
+
+    def scored(self):
+        """Return the log-probabilities that follow each live hypothesis of each line."""
+        rows = [
+            (request, words)
+            for request, live in zip(self.requests, self.live, strict=True)
+            for words, _ in live
+        ]
+        S, T = max(1, *(len(r.source) for r, _ in rows)), max(len(w) for _, w in rows) + 1
+        source = torch.tensor([[*r.source, *[PAD] * (S - len(r.source))] for r, _ in rows])
+        mask = torch.arange(S) < torch.tensor([len(r.source) for r, _ in rows])[:, None]
+        fed = torch.tensor([[BOS, *words, *[PAD] * (T - len(words) - 1)] for _, words in rows])
+        with torch.no_grad():
+            log_probs = self.built(source, mask, fed).logits.log_softmax(dim=-1)
+        last = [log_probs[i, len(words)].double().numpy() for i, (_, words) in enumerate(rows)]
+        ends = np.cumsum([len(live) for live in self.live])
+        return [last[end - len(live) : end] for end, live in zip(ends, self.live, strict=True)]
+
+    def move(self, number, scored):
+        """Take the likeliest: EOS among the first W ends a target, W others live on."""
+        every = [
+            (total + row[word], (*words, word))
+            for (words, total), row in zip(self.live[number], scored, strict=True)
+            for word in range(len(row))
+            if word not in self.never and (len(words) < self.max_length or word == EOS)
+        ]
+        # stable: of equals the one that stands first, by hypothesis and then by id
+        every = sorted(every, key=lambda pair: -pair[0])[: 2 * self.W]
+        ended = [pair for pair in every[: self.W] if pair[1][-1] == EOS]
+        live = [(words, total) for total, words in every if words[-1] != EOS][: self.W]
+        self.finished[number] += [(words[:-1], total) for total, words in ended]
+        self.seen[number] += [words for _, words in ended]
+        self.done[number] = not live or len(self.finished[number]) >= self.W
+        if not self.done[number]:
+            self.live[number] = live
+            self.seen[number] += [words for words, _ in live]
+
+    def answers(self, length_penalty):
+        """Return the finished targets of each line, best first."""
+        return [
+            sorted(found, key=lambda pair: -pair[1] / (len(pair[0]) + 1) ** length_penalty)
+            for found in self.finished
+        ]

@@ -1,0 +1,142 @@
+"""Beam search: what its definition finds, whatever leaves the batch on the way."""
+
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+import torch
+from search_cases import FEW, SlowBeam, forced, lines, model
+
+import presets as small
+from regard.models import PRESETS
+from regard.search import Request, search
+from regard.search.ranking import best
+from regard.symbols import BOS, EOS, PAD
+from search_options import wanted
+
+
+@pytest.mark.parametrize("name", ["bahdanau2015", "sutskever2014"])
+@pytest.mark.parametrize("length_penalty", [0.0, 1.0])
+def test_a_beam_wide_enough_finds_the_best_of_all_targets(name, length_penalty):
+    built = model(name)
+    request = Request((5, 9, 4))
+    banned = frozenset(range(7, small.V_Y)) | {1}
+    options = wanted(
+        beam_size=40, max_length=3, length_penalty=length_penalty, banned=banned, nbest=40
+    )
+    answers = search([built], [request], options)[0]
+    every = [words for n in range(4) for words in product((4, 5, 6), repeat=n)]
+    scores = {}
+    for words in every:
+        log_probs, _ = forced(built, request, words)
+        total = float(log_probs[range(len(words) + 1), [*words, EOS]].sum())
+        scores[words] = total / (len(words) + 1) ** length_penalty
+    assert len(answers) == len(every) == 40
+    assert answers[0].words == max(scores, key=scores.__getitem__)
+    ranked = [answer.normalized(length_penalty) for answer in answers]
+    assert ranked == sorted(ranked, reverse=True)
+    assert {answer.words for answer in answers} == set(every)
+    assert ranked == pytest.approx(sorted(scores.values(), reverse=True), abs=1e-5)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_beam_of_one_is_greedy(name):
+    built = model(name)
+    requests = lines(13, seed=6)
+    ends = 0
+    for request, (answer,) in zip(
+        requests, search([built], requests, wanted(max_length=6, banned=FEW)), strict=True
+    ):
+        words = []
+        while len(words) < 6:
+            following = forced(built, request, words)[0][-1].clone()
+            following[[PAD, BOS, *FEW]] = -np.inf
+            word = int(following.argmax())
+            if word == EOS:
+                break
+            words.append(word)
+        assert answer.words == tuple(words)
+        assert answer.cut == (len(words) == 6)
+        ends += not answer.cut
+    assert name == "cho2014" or ends > 0
+
+
+@pytest.mark.parametrize("name", ["bahdanau2015", "luong2015", "vaswani2017"])
+@pytest.mark.parametrize("length_penalty", [0.0, 1.0])
+def test_lines_that_leave_when_they_are_done_change_nothing(name, length_penalty):
+    built = model(name)
+    requests = lines(13, seed=6)
+    slow = SlowBeam(built, requests, beam_size=4, max_length=7, banned=FEW)
+    options = wanted(beam_size=4, nbest=4, max_length=7, length_penalty=length_penalty, banned=FEW)
+    found = search([built], requests, options, batch_size=13)
+    # lines must be done at different times, or nothing is shown
+    assert len({max(len(words) for words, _ in ends) for ends in slow.finished}) > 1
+    for answers, expected in zip(found, slow.answers(length_penalty), strict=True):
+        assert [answer.words for answer in answers] == [words for words, _ in expected[:4]]
+        totals = [total for _, total in expected[:4]]
+        assert [answer.score for answer in answers] == pytest.approx(totals, abs=1e-4)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("length_penalty", [0.0, 0.6, 1.0])
+def test_the_best_are_sorted_and_none_comes_twice(name, length_penalty):
+    options = wanted(beam_size=6, nbest=5, max_length=7, length_penalty=length_penalty)
+    for answers in search([model(name)], lines(9, seed=8), options):
+        assert len(answers) == 5
+        assert len({answer.words for answer in answers}) == 5
+        values = [sum(a.scores) / (len(a.words) + 1) ** length_penalty for a in answers]
+        assert all(one >= other for one, other in pairwise(values))
+
+
+def test_a_wider_beam_never_ranks_below_greedy_on_its_own_measure():
+    built = model("luong2015")
+    requests = lines(12, seed=5)
+    greedy = search([built], requests, wanted(max_length=6, length_penalty=0.0))
+    wide = search([built], requests, wanted(max_length=6, length_penalty=0.0, beam_size=60))
+    assert all(w[0].score >= g[0].score - 1e-5 for w, g in zip(wide, greedy, strict=True))
+
+
+def indifferent():
+    """A model to which all words are alike."""
+    built = model("bahdanau2015")
+    with torch.no_grad():
+        for parameter in built.parameters():
+            parameter.zero_()
+    return built
+
+
+@pytest.mark.parametrize("beam_size", [1, 2, 5])
+def test_equals_are_ranked_by_the_lower_id(beam_size):
+    built = indifferent()
+    requests = [Request((5, 9, 4))]
+    slow = SlowBeam(built, requests, beam_size=beam_size, max_length=3)
+    options = wanted(beam_size=beam_size, nbest=beam_size, max_length=3, num_candidates=4)
+    (answers,) = search([built], requests, options)
+    assert [a.words for a in answers] == [words for words, _ in slow.answers(1.0)[0]][:beam_size]
+    # PAD = 0 and BOS = 2 are no words
+    assert all([word for word, _ in place] == [1, 3, 4, 5] for place in answers[0].candidates)
+
+
+def test_ranking_takes_the_highest_and_of_equals_the_first():
+    never = -np.inf
+    scores = torch.tensor(
+        [
+            [0.0, 3.0, 1.0, 3.0, 2.0, 1.0, 1.0],
+            [never, never, 5.0, never, never, never, never],
+            [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0],
+        ]
+    )
+    first, second, third = best(scores, 4)
+    assert first == [(1, 3.0), (3, 3.0), (4, 2.0), (2, 1.0)]
+    assert second == [(2, 5.0)]
+    assert third == [(0, 1.0), (1, 1.0), (2, 1.0), (3, 1.0)]
+    assert [len(row) for row in best(scores, 10)] == [7, 1, 7]
+
+
+def test_ranking_agrees_with_a_stable_sort():
+    rng = np.random.default_rng(0)
+    # few different values: many equals, also where the list is cut
+    scores = rng.integers(0, 9, (200, 31)).astype(np.float32)
+    for row, found in zip(scores, best(torch.tensor(scores), 10), strict=True):
+        order = np.argsort(-row, kind="stable")[:10]
+        assert found == [(int(i), float(row[i])) for i in order]

@@ -1,0 +1,109 @@
+"""What search refuses, in one sentence, and what it does when there is no room."""
+
+import pytest
+import torch
+from search_cases import lines, model
+
+import presets as small
+from regard.errors import InputError
+from regard.search import Request, beam, search
+from search_options import wanted
+
+FULL = [
+    torch.OutOfMemoryError("no room"),
+    MemoryError(),
+    RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory"),
+]
+
+
+def crowded(monkeypatch, error, most):
+    """Let no batch of more lines than so many fit; return the sizes that were tried."""
+    real, sizes = beam._Search, []
+
+    def careful(models, requests, options):
+        sizes.append(len(requests))
+        if len(requests) > most:
+            raise error
+        return real(models, requests, options)
+
+    monkeypatch.setattr(beam, "_Search", careful)
+    return sizes
+
+
+@pytest.mark.parametrize("error", FULL)
+def test_a_batch_that_does_not_fit_is_halved(monkeypatch, error):
+    built, requests = model("cho2014"), lines(7)
+    expected = search([built], requests, wanted(max_length=3))
+    sizes = crowded(monkeypatch, error, most=2)
+    assert search([built], requests, wanted(max_length=3)) == expected
+    assert sizes == [7, 3, 1, 2, 4, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("beam_size", "sentence"),
+    [
+        (
+            1,
+            "a source has 3 symbols, but with beam_size = 1 it must fit into memory; "
+            "a shorter one would do",
+        ),
+        (
+            4,
+            "a source has 3 symbols, but with beam_size = 4 it must fit into memory; "
+            "beam_size = 1 would do",
+        ),
+    ],
+)
+def test_a_line_that_does_not_fit_alone_is_refused(monkeypatch, beam_size, sentence):
+    crowded(monkeypatch, FULL[0], most=0)
+    with pytest.raises(InputError) as refused:
+        search([model("cho2014")], [Request((5, 9, 4))], wanted(beam_size=beam_size))
+    assert str(refused.value) == sentence
+
+
+def test_any_other_error_is_passed_on(monkeypatch):
+    sizes = crowded(monkeypatch, RuntimeError("a mistake"), most=0)
+    with pytest.raises(RuntimeError, match="a mistake"):
+        search([model("cho2014")], lines(3), wanted())
+    assert sizes == [3]
+
+
+def test_a_source_without_places_is_refused():
+    built = model("vaswani2017", max_length=9)
+    assert search([built], [Request((5,) * 9)], wanted(max_length=2))
+    with pytest.raises(InputError) as refused:
+        search([built], [Request((5,)), Request((5,) * 10)], wanted())
+    assert str(refused.value) == (
+        "a source has 10 symbols, but the model has positions for 9; its first 9 would do"
+    )
+
+
+def test_a_ban_of_all_words_is_refused():
+    with pytest.raises(InputError) as refused:
+        search([model("cho2014")], lines(1), wanted(banned=frozenset(range(small.V_Y))))
+    assert str(refused.value) == (
+        "banned holds all 16 words that the model can write, but one must be left"
+    )
+
+
+@pytest.mark.parametrize("pins", [{0: 3}, {2: -1}, {-1: 0}])
+def test_a_pin_outside_the_line_is_refused(pins):
+    ((step, position),) = pins.items()
+    with pytest.raises(InputError) as refused:
+        Request((5, 9, 4), pins=pins)
+    assert str(refused.value) == (
+        f"pins = {{{step}: {position}}}, but it must be a step from 0 and a position of a source "
+        "of 3 symbols, counted from 0"
+    )
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_a_model_that_computes_no_numbers_is_refused(beam_size):
+    built = model("bahdanau2015")
+    with torch.no_grad():
+        built.readout.weight.fill_(torch.nan)
+    with pytest.raises(InputError) as refused:
+        search([built], lines(2), wanted(beam_size=beam_size, max_length=4))
+    assert str(refused.value) == (
+        "the model's scores are not numbers, but they must be; sound weights would do"
+    )

@@ -1,0 +1,95 @@
+"""The tree of a search: all that was ever kept, and what led to it."""
+
+import pytest
+from search_cases import FEW, SlowBeam, lines, model
+
+from regard.search import Request, search
+from regard.symbols import EOS
+from search_options import wanted
+
+
+def path(tree, place):
+    """Return the places from the first word to one node."""
+    parent = tree[place].parent
+    return [*([] if parent is None else path(tree, parent)), place]
+
+
+def written(tree, place):
+    return tuple(tree[p].word for p in path(tree, place))
+
+
+@pytest.mark.parametrize("name", ["bahdanau2015", "vaswani2017"])
+def test_the_tree_holds_what_was_ever_in_the_beam(name):
+    built = model(name)
+    requests = lines(9, seed=6)
+    slow = SlowBeam(built, requests, beam_size=4, max_length=7, banned=FEW)
+    options = wanted(beam_size=4, nbest=2, max_length=7, tree=True, banned=FEW)
+    for answers, expected in zip(search([built], requests, options), slow.seen, strict=True):
+        tree = answers[0].tree
+        assert answers[1].tree == ()
+        found = [written(tree, place) for place in range(len(tree))]
+        assert len(set(found)) == len(found)
+        assert set(found) == set(expected)
+        kept = {
+            p
+            for place, words in enumerate(found)
+            if words in [(*a.words, EOS) for a in answers]
+            for p in path(tree, place)
+        }
+        for place, node in enumerate(tree):
+            before = 0.0 if node.parent is None else tree[node.parent].total
+            assert node.parent is None or node.parent < place
+            assert node.position == len(found[place]) - 1
+            assert node.total == pytest.approx(before + node.score, abs=1e-5)
+            assert node.finished == (node.word == EOS)
+            assert node.kept == (place in kept)
+
+
+def test_the_best_is_a_path_of_its_tree():
+    (answers,) = search(
+        [model("luong2015")], lines(1), wanted(beam_size=3, max_length=5, tree=True)
+    )
+    tree = answers[0].tree
+    ends = [place for place, node in enumerate(tree) if node.finished and node.kept]
+    assert len(ends) == 1
+    assert written(tree, ends[0]) == (*answers[0].words, EOS)
+    assert tuple(tree[place].score for place in path(tree, ends[0])) == answers[0].scores
+
+
+def test_greedy_grows_no_branches():
+    for (answer,) in search([model("cho2014")], lines(5), wanted(max_length=4, tree=True)):
+        assert [node.parent for node in answer.tree] == [None, *range(len(answer.words))]
+        assert tuple(node.word for node in answer.tree) == (*answer.words, EOS)
+        assert all(node.kept for node in answer.tree)
+
+
+def test_samples_are_chains_side_by_side():
+    options = wanted(temperature=1.0, beam_size=3, nbest=3, max_length=5, tree=True)
+    (answers,) = search([model("bahdanau2015")], lines(1), options)
+    tree = answers[0].tree
+    assert sum(node.parent is None for node in tree) == 3
+    ends = [written(tree, place) for place, node in enumerate(tree) if node.finished]
+    assert sorted(ends) == sorted((*answer.words, EOS) for answer in answers)
+    assert all(node.kept for node in tree)
+
+
+@pytest.mark.parametrize("name", ["bahdanau2015", "gehring2017"])
+def test_a_prefix_and_pinned_attention_show_in_the_tree(name):
+    built = model(name)
+    request = Request((5, 9, 4, 7), prefix=(11, 12), pins={1: 3, 2: 0})
+    options = wanted(beam_size=3, nbest=3, max_length=6, min_length=3, tree=True)
+    (answers,) = search([built], [request], options)
+    tree = answers[0].tree
+    assert [(n.parent, n.word) for n in tree if n.position < 2] == [(None, 11), (0, 12)]
+    assert all((answers[0].weights[t, ..., s] == 1).all() for t, s in request.pins.items())
+    by_words = {written(tree, place): place for place in range(len(tree))}
+    for answer in answers:
+        places = path(tree, by_words[(*answer.words, EOS)])
+        assert tuple(tree[place].score for place in places) == answer.scores
+    free = search([built], [Request(request.source, prefix=(11, 12))], options)[0][0].tree
+    assert free[0].score == tree[0].score
+    assert free[1].score != tree[1].score
+
+
+def test_no_tree_unless_asked():
+    assert search([model("cho2014")], lines(1), wanted(max_length=3))[0][0].tree == ()
