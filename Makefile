@@ -5,10 +5,12 @@ VENV ?= .venv
 CONSTRAINTS ?= constraints.txt
 PIP_FLAGS ?=
 OUT ?= out
+# a folder of real data, for the proofs that need it:  make prove DATA=…
+DATA ?=
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: install test demo prove mutate format clean
+.PHONY: install test demo pictures prove mutate format clean
 
 install: $(READY)
 
@@ -24,10 +26,15 @@ test: $(READY)
 	$(BIN)/pytest --numprocesses 2 -m "not slow and not gpu"
 
 demo: $(READY)
+	@mkdir -p $(OUT)
+	$(BIN)/regard demo dates --out $(OUT)/dates.regard
+
+# four pictures of what attention is
+pictures: $(READY)
 	$(BIN)/python -m examples --out $(OUT)
 
 prove: $(READY)
-	$(BIN)/python -m dev.prove
+	REGARD_DATA="$(DATA)" $(BIN)/python -m dev.prove
 
 mutate: $(READY)
 	$(BIN)/python -m dev.mutate

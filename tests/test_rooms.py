@@ -34,9 +34,10 @@ MAY_IMPORT = {
         *("config", "text", "data", "models", "search", "metrics", "kernels", "store"),
         *("training", "translator", "viz"),
     },
+    "demos": {"config", "models"},
     "cli": {
         *("config", "text", "data", "models", "search", "metrics", "kernels", "store", "nn"),
-        *("encoders", "decoders", "training", "translator", "viz", "api"),
+        *("encoders", "decoders", "training", "translator", "viz", "api", "demos"),
     },
 }
 # in models, what knows the settings

@@ -18,7 +18,7 @@ from regard import __version__
 from regard.config.settings import Settings
 from regard.config.toml import settings_from, to_tree
 from regard.errors import ModelFileError, RegardError
-from regard.models import build
+from regard.models.build import build
 from regard.models.seq2seq import Seq2Seq
 from regard.text.side import Side
 

@@ -3,8 +3,9 @@
 Whatever is given back can be traced: tokens, the score of each, and the attention that was used.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from html import escape
 from os import PathLike
 from pathlib import Path
@@ -17,7 +18,7 @@ from jaxtyping import Float
 from regard.config.settings import SearchConfig, Settings
 from regard.errors import ConfigError, InputError
 from regard.models.seq2seq import Seq2Seq
-from regard.search import Hypothesis, Options, Request, search
+from regard.search import Hypothesis, Options, Request, TreeNode, search
 from regard.store import Saved, load_model, save_model
 from regard.symbols import BOS, EOS, UNKNOWN
 from regard.text.copying import replace_unknown
@@ -31,12 +32,31 @@ Unknown = Literal["copy", "mark"]
 
 
 @final
+@dataclass(frozen=True)
+class Branch:
+    """A token that the search kept for a while, or an end (`</s>`) that it found.
+
+    Branches stand in the order in which they grew: `parent` is the place of the one before, None
+    at the beginning. `total` is the sum of scores up to here; `kept` says that a target given back
+    goes through it.
+    """
+
+    parent: int | None
+    token: str
+    score: float
+    total: float
+    kept: bool
+
+
+@final
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Translation:
     """One target of one source, and how it came about.
 
     `token_scores` and the rows of `attention` are one more than `tokens`: the last is EOS. The
     attention is the mean over layers and heads where there are several; `layers` has them apart.
+    What was not asked for (`candidates`, `alternatives`, which begin with this one, `tree`) is
+    empty. Of models that vote, the attention is the first one's.
     """
 
     source: str
@@ -47,6 +67,7 @@ class Translation:
     layers: Float[np.ndarray, "T L H S"] | None = field(repr=False)
     candidates: tuple[tuple[tuple[str, float], ...], ...] = field(default=(), repr=False)
     alternatives: tuple["Translation", ...] = field(default=(), repr=False)
+    tree: tuple[Branch, ...] = field(default=(), repr=False)
     notes: tuple[str, ...] = ()
 
     @property
@@ -83,6 +104,8 @@ class Translation:
             shown["candidates"] = [[list(pair) for pair in place] for place in self.candidates]
         if self.alternatives:
             shown["alternatives"] = [{"text": x.text, "score": x.score} for x in self.alternatives]
+        if self.tree:
+            shown["tree"] = [asdict(branch) for branch in self.tree]
         return shown
 
     def __str__(self) -> str:
@@ -100,11 +123,12 @@ class Translator:
 
     def __init__(self, *members: Saved) -> None:
         first = members[0]
-        if any((m.source, m.target) != (first.source, first.target) for m in members):
-            raise InputError(
-                "the models have other vocabularies than the first, but an ensemble must share "
-                "them; models trained on the same pairs would do"
-            )
+        for number, member in enumerate(members, start=1):
+            if (member.source, member.target) != (first.source, first.target):
+                raise InputError(
+                    f"model {number} has other vocabularies than model 1, but models that vote "
+                    "must share them; models trained on the same pairs would do"
+                )
         self.members = members
         self.settings: Settings = first.settings
         self.summary: dict[str, Any] = first.summary
@@ -135,6 +159,7 @@ class Translator:
         pin: Mapping[int, int] | None = None,
         banned: Iterable[str] = (),
         candidates: int = 0,
+        tree: bool = False,
         unknown: Unknown = "copy",
         progress: Callable[[int], None] | None = None,
         **settings: Any,
@@ -142,56 +167,54 @@ class Translator:
         """Translate a line, or many; `settings` are those of [search], as beam_size = 5.
 
         A prefix is what every target begins with, as text or as tokens; `pin` maps a step, from 0,
-        to the source token it has to look at; banned symbols are never written.
+        to the source token it has to look at; banned symbols are never written. `candidates` is
+        how many of the best tokens to report at each position, `tree` asks for all that the search
+        ever kept, and `progress` is told of each few lines that are done.
         """
         config = self._config(settings)
         options = Options(
             **{f.name: getattr(config, f.name) for f in fields(Options) if hasattr(config, f.name)},
             banned=frozenset(self._known(token, "banned") for token in banned),
             num_candidates=candidates,
+            tree=tree,
         )
         begun = self._target.tokens(prefix) if isinstance(prefix, str) else prefix
         start = tuple(self._known(token, "prefix") for token in begun)
         texts = [lines] if isinstance(lines, str) else list(lines)
-        readings = [self._read(text) for text in texts]
-        asked = [
-            (reading, self._request(reading, start, pin or {}))
-            for reading in readings
-            if reading.ids
-        ]
+        readings = [self._read(text, f"line {n}") for n, text in enumerate(texts, start=1)]
+        requests = [self._request(r, start, pin or {}) for r in readings if r.ids]
         found = iter(
-            search(
-                self.models,
-                [request for _, request in asked],
-                options,
-                batch_size=config.batch_size,
-                progress=progress,
-            )
+            search(self.models, requests, options, batch_size=config.batch_size, progress=progress)
         )
+        if progress is not None and len(requests) < len(readings):
+            progress(len(readings) - len(requests))
         answers = [
-            self._best(reading, next(found), unknown) if reading.ids else reading.nothing()
+            self._best(reading, next(found), unknown, config.nbest)
+            if reading.ids
+            else reading.nothing()
             for reading in readings
         ]
         return answers[0] if isinstance(lines, str) else answers
 
-    def rescore(self, pairs: Iterable[tuple[str, str]]) -> list[Translation]:
+    def rescore(self, pairs: Iterable[tuple[str, str | Sequence[str]]]) -> list[Translation]:
         """Force given targets through the decoder: what would it have said of each word?
 
-        A model at a time is asked; of an ensemble, the first.
+        A target is text or, where several rows of tokens make the same text, its tokens.
         """
         answers = []
-        for source, target in pairs:
-            reading, tokens = self._read(source), self._target.tokens(target)
+        for number, (source, target) in enumerate(pairs, start=1):
+            reading = self._read(source, f"source {number}")
+            tokens = self._target.tokens(target) if isinstance(target, str) else target
             words = self._target.vocabulary.ids(tokens)
             if not reading.ids:
                 raise InputError(
-                    "a source is blank, but it must hold text; leaving it out would do"
+                    f"source {number} is blank, but it must hold text; leaving it out would do"
                 )
-            scores, layers = _forced(self.models[0], reading.ids, words)
+            scores, layers = _forced(self.models, reading.ids, words)
             answers.append(
                 Translation(
                     source=source,
-                    text=target,
+                    text=target if isinstance(target, str) else self._target.line(target),
                     source_tokens=reading.tokens,
                     tokens=tuple(tokens),
                     token_scores=scores,
@@ -209,7 +232,7 @@ class Translator:
                 [f"{name} is no setting; one of {', '.join(known)} would do" for name in strangers],
             )
         given = {name: value for name, value in settings.items() if value is not None}
-        if "nbest" in given and "beam_size" not in given:
+        if type(given.get("nbest")) is int and "beam_size" not in given:
             # as many as are asked for must be kept
             given["beam_size"] = max(given["nbest"], self.settings.search.beam_size)
         return replace(self.settings.search, **given)
@@ -223,8 +246,10 @@ class Translator:
             )
         return word
 
-    def _read(self, text: str) -> "_Reading":
+    def _read(self, text: str, name: str) -> "_Reading":
         """Cut a line into what the model reads; a blank one has nothing to read."""
+        if not isinstance(text, str):
+            raise InputError(f"{name} is of type {type(text).__name__}, but it must be text")
         tokens = self._source.tokens(text) if text.strip() else []
         limits = [self.settings.data.max_source_length]
         limits += [m.max_source_length for m in self.models if m.max_source_length is not None]
@@ -254,10 +279,18 @@ class Translator:
         return Request(reading.ids, prefix, dict(pins))
 
     def _best(
-        self, reading: "_Reading", found: Sequence[Hypothesis], unknown: Unknown
+        self, reading: "_Reading", found: Sequence[Hypothesis], unknown: Unknown, nbest: int
     ) -> Translation:
         answers = tuple(self._translation(reading, answer, unknown) for answer in found)
-        return replace(answers[0], alternatives=answers if len(answers) > 1 else ())
+        return replace(
+            answers[0],
+            alternatives=answers if nbest > 1 else (),
+            tree=tuple(self._branch(node) for node in found[0].tree),
+        )
+
+    def _branch(self, node: TreeNode) -> Branch:
+        token = self._target.vocabulary.tokens([node.word])[0]
+        return Branch(node.parent, token, node.score, node.total, node.kept)
 
     def _translation(self, reading: "_Reading", found: Hypothesis, unknown: Unknown) -> Translation:
         vocabulary = self._target.vocabulary
@@ -315,11 +348,12 @@ def chosen_device(name: str) -> torch.device:
     """Return a device by its name; `auto` is a GPU where there is one."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    there = ["cpu", *(f"cuda:{i}" for i in range(torch.cuda.device_count()))]
     try:
         device = torch.device(name)
-        torch.empty(0, device=device)
+        # of a device that is not here this is the first to fail; on `meta` nothing can be computed
+        torch.zeros(1, device=device).item()
     except (RuntimeError, AssertionError) as error:
-        there = ["cpu", *(f"cuda:{i}" for i in range(torch.cuda.device_count()))]
         problem = f"device = {name}, but it must be one that is here; {' or '.join(there)} would do"
         raise ConfigError("train", [problem]) from error
     return device
@@ -327,20 +361,24 @@ def chosen_device(name: str) -> torch.device:
 
 @torch.inference_mode()
 def _forced(
-    model: Seq2Seq, source: Sequence[int], words: Sequence[int]
+    models: Sequence[Seq2Seq], source: Sequence[int], words: Sequence[int]
 ) -> tuple[tuple[float, ...], Float[np.ndarray, "T L H S"] | None]:
-    """Return the score of each given word and of EOS, and the weights that led to it."""
-    device = model.target_embedding.weight.device
+    """Return the score of each given word and of EOS, and the first model's weights."""
+    device = models[0].target_embedding.weight.device
     ids = torch.tensor([source], device=device)
     fed = torch.tensor([[BOS, *words]], device=device)
-    if model.max_target_length is not None and fed.shape[1] > model.max_target_length:
+    limits = [m.max_target_length for m in models if m.max_target_length is not None]
+    if limits and fed.shape[1] > min(limits):
         raise InputError(
             f"a target has {len(words):,} symbols, but the model has places for "
-            f"{model.max_target_length - 1:,}; a shorter one would do"
+            f"{min(limits) - 1:,}; a shorter one would do"
         )
-    scored = model(ids, torch.ones_like(ids, dtype=torch.bool), fed, need_weights=True)
-    log_probs = scored.logits[0].float().log_softmax(dim=-1)
+    seen = torch.ones_like(ids, dtype=torch.bool)
+    found = [model(ids, seen, fed, need_weights=True) for model in models]
+    each = torch.stack([scored.logits[0].float().log_softmax(dim=-1) for scored in found])
+    # the mean of probabilities, as in the search
+    log_probs = each.logsumexp(dim=0) - math.log(len(models))
     target = torch.tensor([*words, EOS], device=device)
     scores = log_probs.gather(1, target[:, None])[:, 0].tolist()
-    weights = None if scored.weights is None else scored.weights[0].float().cpu().numpy()
-    return tuple(scores), weights
+    weights = found[0].weights
+    return tuple(scores), None if weights is None else weights[0].float().cpu().numpy()

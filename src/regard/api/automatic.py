@@ -5,11 +5,12 @@ on real tasks; `dev/LOG.md` tells how.
 """
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, TypeVar, final
 
 from regard.api.look import Look, SideLook
+from regard.config.model import ModelConfig
 from regard.config.settings import Settings
 from regard.config.toml import Tree, settings_from, to_tree
 from regard.errors import ConfigError
@@ -18,6 +19,8 @@ from regard.models import paper_sizes, preset
 SUBWORDS = ("unigram", "bpe")
 LAYERS = {"sutskever2014": 2, "gehring2017": 4, "vaswani2017": 3}
 SECTIONS = ("data", "text", "train", "search")
+
+T = TypeVar("T")
 
 
 class Chosen(NamedTuple):
@@ -45,27 +48,53 @@ class Choice:
 def choose(look: Look, given: Tree, name: str | None = None, *, paper: bool = False) -> Choice:
     """Complete what was said by what suits the pairs; a whole [model] is taken as it is."""
     if wrong := [section for section in given if not isinstance(given[section], dict)]:
-        problems = [f"{section} = {given[section]}, but it must be a section" for section in wrong]
-        raise ConfigError("settings", problems)
+        raise ConfigError(
+            "settings", [f"{x} = {given[x]}, but it must be a section of its own" for x in wrong]
+        )
     tree = {section: dict(given.get(section, {})) for section in (*SECTIONS, *given)}
     reasons = [
         chosen
         for section, rule in (("text", _text), ("data", _data))
         for chosen in _fill(tree, section, rule(look, tree))
     ]
-    model = tree.pop("model", {})
+    model = tree.setdefault("model", {})
     said_name = model.pop("preset", None)
-    name = name or said_name
-    if name is None and "encoder" not in model:
-        name, reason = _preset(look, tree)
+    name = name or (None if said_name is None else str(said_name))
+    whole = all("kind" in _section(model, part) for part in ("encoder", "decoder"))
+    if whole and (name is not None or paper):
+        problem = f"preset = {name}" if name is not None else "paper_sizes = true"
+        problem += ", but the settings name encoder and decoder already; leaving one out would do"
+        raise ConfigError("model", [problem])
+    if name is None and not whole:
+        name, reason = "bahdanau2015", f"it learns from {look.pairs:,} pairs and shows its looks"
         reasons.append(Chosen("model.preset", name, reason))
+    problems: list[str] = []
     if name is not None:
-        model, sizes = _model(look, tree, name, model, paper)
+        suited, sizes = _suited(look, tree, name, paper)
+        made = _Model(preset(name), suited, model)
         reasons += sizes
-    tree["model"] = model
+        problems += made.problems()
+        tree["model"] = made.tree()
     for section, rule in (("train", _train), ("search", _search)):
         reasons += _fill(tree, section, rule(look, tree))
-    return Choice(settings_from(tree), name, tuple(reasons))
+    return Choice(_settings(tree, problems), name, tuple(reasons))
+
+
+def _settings(tree: Tree, problems: list[str]) -> Settings:
+    """Make settings, or refuse them with everything that is wrong, also what was found before."""
+    try:
+        settings = settings_from(tree)
+    except ConfigError as error:
+        raise ConfigError("settings", [*problems, *error.problems]) from None
+    if problems:
+        raise ConfigError("settings", problems)
+    return settings
+
+
+def _section(tree: Tree, name: str) -> Tree:
+    """Return what was said of a section; what is none is refused with all else that is wrong."""
+    found = tree.get(name, {})
+    return found if isinstance(found, dict) else {}
 
 
 def _fill(tree: Tree, section: str, found: Iterator[tuple[str, Any, str]]) -> list[Chosen]:
@@ -88,14 +117,20 @@ def _text(look: Look, tree: Tree) -> Iterator[tuple[str, Any, str]]:
         kinds[name] = tree["text"].get(name, kind)
         yield name, kind, reason
         if kinds[name] in SUBWORDS:
-            size = 1000 if look.pairs < 5000 else 2000 if look.pairs < 20_000 else 4000
-            size = size if look.pairs < 200_000 else 8000
+            size = _by_pairs(look, {5000: 1000, 20_000: 2000, 200_000: 4000}, 8000)
             yield f"{name}_size", size, f"{look.pairs:,} pairs teach about so many pieces"
+    if _section(tree, "model").get("tied") == "all":
+        yield "shared", True, "model.tied = all needs one vocabulary"
     common = look.source.characters & look.target.characters
     both = look.source.characters | look.target.characters
     alike = common.total() / both.total()
     if kinds["source"] == kinds["target"] and kinds["source"] in SUBWORDS and alike >= 0.5:
         yield "shared", True, f"the sides share {alike:.0%} of their characters"
+
+
+def _by_pairs(look: Look, steps: Mapping[int, T], beyond: T) -> T:
+    """Return what is right below the first number of pairs that is not reached."""
+    return next((value for most, value in steps.items() if look.pairs < most), beyond)
 
 
 def _tokenizer(side: SideLook, other: SideLook) -> tuple[str, str]:
@@ -138,27 +173,45 @@ def _symbols(side: SideLook, kind: object) -> float:
     return side.mean_length + 1
 
 
-def _preset(look: Look, tree: Tree) -> tuple[str, str]:
-    return (
-        "bahdanau2015",
-        f"it learns well from {look.pairs:,} pairs, and one matrix shows its looks",
-    )
+@final
+@dataclass(frozen=True)
+class _Model:
+    """A preset's [model]: the sizes that suit the pairs or a paper, under what was said."""
+
+    make: Callable[..., ModelConfig]
+    suited: Tree
+    said: Tree
+
+    @property
+    def sizes(self) -> Tree:
+        """What was said that the preset itself takes; the rest overrides what it makes."""
+        arguments = inspect.signature(self.make).parameters
+        return {key: value for key, value in self.said.items() if key in arguments}
+
+    def tree(self) -> Tree:
+        """Return the whole section; of sizes that cannot be, those that suit."""
+        sizes = self.suited if list(self.problems()) else self.suited | self.sizes
+        made = to_tree(Settings(model=self.make(**sizes)))["model"]
+        return _overridden(made, {k: v for k, v in self.said.items() if k not in self.sizes})
+
+    def problems(self) -> Iterator[str]:
+        """Say what is wrong with each size by itself, or else with all of them together."""
+        alone = [p for key in self.sizes for p in self._refused({key: self.sizes[key]}, key)]
+        yield from alone or self._refused(self.sizes, "model")
+
+    def _refused(self, sizes: Tree, name: str) -> list[str]:
+        try:
+            self.make(**{**self.suited, **sizes})
+        except ConfigError as error:
+            # a part may call it by another name
+            own = [p if p.startswith(f"{name} ") else f"{name}: {p}" for p in error.problems]
+            return [f"model.{p}".replace("model.model: ", "model: ") for p in own]
+        return []
 
 
-def _width(look: Look) -> int:
-    widths = ((1000, 96), (5000, 128), (15_000, 192), (100_000, 256))
-    return next((width for most, width in widths if look.pairs < most), 384)
-
-
-def _dropout(look: Look) -> float:
-    return 0.3 if look.pairs < 50_000 else 0.2 if look.pairs < 200_000 else 0.1
-
-
-def _model(look: Look, tree: Tree, name: str, said: Tree, paper: bool) -> tuple[Tree, list[Chosen]]:
-    """Make a preset's [model] from sizes that were said or suit the pairs, then override it."""
-    make = preset(name)
-    arguments = inspect.signature(make).parameters
-    width = _width(look)
+def _suited(look: Look, tree: Tree, name: str, paper: bool) -> tuple[Tree, list[Chosen]]:
+    """Return the sizes of a preset that nobody said, and why each is so."""
+    width = _by_pairs(look, {1000: 96, 5000: 128, 15_000: 192, 100_000: 256}, 384)
     suited: dict[str, Any] = {
         "embedding_size": width,
         "hidden_size": width,
@@ -168,20 +221,22 @@ def _model(look: Look, tree: Tree, name: str, said: Tree, paper: bool) -> tuple[
         "feed_forward_size": 4 * width,
         "num_heads": 4,
         "num_layers": LAYERS.get(name, 1),
-        "dropout": _dropout(look),
+        "dropout": _by_pairs(look, {50_000: 0.3, 200_000: 0.2}, 0.1),
         "max_length": _places(tree),
         "tied": "all" if tree["text"].get("shared") else "output",
     }
-    reason = f"for {look.pairs:,} pairs"
-    if paper:
-        suited |= paper_sizes(name).sizes
-        reason = "the paper's"
-    suited = {key: value for key, value in suited.items() if key in arguments and key not in said}
-    sizes = suited | {key: value for key, value in said.items() if key in arguments}
-    rest = {key: value for key, value in said.items() if key not in arguments}
-    model = _overridden(_as_tree(make, sizes), rest)
-    chosen = [Chosen(f"model.{key}", value, reason) for key, value in suited.items()]
-    return model, chosen
+    published = paper_sizes(name).sizes if paper else {}
+    arguments = inspect.signature(preset(name)).parameters
+    suited = {key: value for key, value in (suited | published).items() if key in arguments}
+    reasons = {
+        "max_length": "positions for the longest lines",
+        "tied": "one vocabulary" if tree["text"].get("shared") else "two vocabularies",
+    } | dict.fromkeys(published, "the paper's")
+    return suited, [
+        Chosen(f"model.{key}", value, reasons.get(key, f"for {look.pairs:,} pairs"))
+        for key, value in suited.items()
+        if key not in tree["model"]
+    ]
 
 
 def _places(tree: Tree) -> int:
@@ -190,13 +245,6 @@ def _places(tree: Tree) -> int:
     lengths = (data.get("max_source_length", 512), data.get("max_target_length", 512))
     # a wrong type is not this rule's to refuse
     return max(length for length in (*lengths, 31) if isinstance(length, int)) + 1
-
-
-def _as_tree(make: Any, sizes: Mapping[str, Any]) -> Tree:
-    try:
-        return to_tree(Settings(model=make(**sizes)))["model"]
-    except TypeError as error:
-        raise ConfigError("model", [f"a size is not a number: {error}"]) from None
 
 
 def _overridden(tree: Tree, by: Mapping[str, Any]) -> Tree:

@@ -1,14 +1,17 @@
 """How good is a model on the lines held out? Decodes them, or takes their loss."""
 
+import math
 import time
 from dataclasses import replace
 from typing import Any, final
 
+import numpy as np
 import torch
 
 from regard.api.prepare import Prepared
 from regard.data.batches import make_batch
 from regard.data.buckets import in_order
+from regard.errors import InputError
 from regard.metrics.scores import LOWER_IS_BETTER, evaluate
 from regard.models.seq2seq import Seq2Seq
 from regard.store import Saved
@@ -77,10 +80,16 @@ class Judge:
         corpus = self.prepared.dev_corpus
         device = model.target_embedding.weight.device
         total, tokens = 0.0, 0
-        for rows in in_order(corpus.target_lengths, self.batch_tokens)[0]:
+        widths = np.maximum(corpus.source_lengths, corpus.target_lengths)
+        for rows in in_order(widths, self.batch_tokens)[0]:
             batch = make_batch(corpus, rows)
             tokens += batch.num_tokens
             batch = batch.to(device)
             logits = model(batch.source, batch.source_mask, batch.fed).logits
             total += float(summed_loss(logits, batch.target, batch.target_mask))
-        return total / tokens if tokens else float("inf")
+        if not math.isfinite(total):
+            raise InputError(
+                f"the loss on held-out pairs is {total}, but it must be a number; "
+                "a smaller train.learning_rate would do"
+            )
+        return total / tokens

@@ -6,9 +6,13 @@ What is kept grows with the alphabet, the words and eight bytes a pair, not with
 import hashlib
 from array import array
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from regard.text.normalize import normalize
 
@@ -73,7 +77,7 @@ class Look:
             self.source.add(source)
             self.target.add(target)
             self._hashes.append(place(source))
-            digest.update(f"{source}\t{target}\n".encode("utf-8", "surrogatepass"))
+            digest.update(f"{source}\t{target}\n".encode())
         self.fingerprint = digest.hexdigest()
 
     @property
@@ -84,27 +88,29 @@ class Look:
     @property
     def sources(self) -> int:
         """How many different sources there are."""
-        return len(set(self._hashes))
+        return len(self._places)
+
+    @cached_property
+    def _places(self) -> NDArray[np.uint64]:
+        """The places of all sources, in their order, each once."""
+        return np.unique(np.array(self._hashes, dtype=np.uint64))
 
     def border(self, share: float, most: int) -> int:
         """Return below which `place` a source is held out: at least one, never all.
 
         Sources are held out whole, with all their targets, so that none is on both sides.
         """
-        import numpy as np
-
-        places = np.unique(np.array(self._hashes, dtype=np.uint64))
-        count = min(max(1, round(share * len(places))), most, len(places) - 1)
-        return int(places[count]) if count > 0 else 0
+        count = min(max(1, round(share * self.sources)), most, self.sources - 1)
+        return int(self._places[count]) if count > 0 else 0
 
 
 def place(source: str) -> int:
     """Return where a source stands in an order that has nothing to do with the file's."""
-    digest = hashlib.blake2b(source.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    digest = hashlib.blake2b(source.encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big")
 
 
-def normalized(pairs: Iterable[tuple[str, str]], normalization: str) -> Iterable[tuple[str, str]]:
+def normalized(pairs: Iterable[tuple[str, str]], normalization: str) -> Iterator[tuple[str, str]]:
     """Yield pairs in one Unicode form."""
     for source, target in pairs:
         yield normalize(source, normalization), normalize(target, normalization)

@@ -1,12 +1,11 @@
 """What is asked of a training run, and `regard.train`, which takes it as arguments."""
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, final
 
-from regard.api.sources import Given, Origin
+from regard.api.sources import AnyPath, Given, Origin, is_file
 from regard.config.settings import DataConfig, SearchConfig, TextConfig, TrainConfig
 from regard.config.toml import Tree
 from regard.errors import ConfigError
@@ -44,11 +43,16 @@ class Order:
     @property
     def folder(self) -> Path | None:
         """Where the run keeps what it needs to go on."""
-        return None if self.out is None else self.out.with_suffix(".run")
+        # another ending stays: a.v1 and a.v2 are not to share a folder
+        return self.out and self.out.with_name(self.out.name.removesuffix(".regard") + ".run")
 
 
 def train(
-    pairs: Given | None = None, *, source: Any = None, target: Any = None, **settings: Any
+    pairs: Given | None = None,
+    *,
+    source: AnyPath | None = None,
+    target: AnyPath | None = None,
+    **settings: Any,
 ) -> Translator:
     """Train on pairs (a path, or (source, target) lines) and return what translates.
 
@@ -60,7 +64,7 @@ def train(
     asked = {f.name for f in fields(Order)} - {"origin", "settings"}
     order = {name: settings.pop(name) for name in asked & settings.keys()}
     columns = settings.pop("columns", None)
-    if isinstance(order.get("out"), str | os.PathLike):
+    if is_file(order.get("out")):
         order["out"] = Path(order["out"])
     origin = Origin(pairs, source, target, columns)
     done = run(Order(origin=origin, settings=_sections(settings), **order))

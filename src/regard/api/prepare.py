@@ -6,13 +6,15 @@ Done once: a run that is started again finds it there, and sees whether it is st
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast, final
+from typing import Any, Literal, NamedTuple, cast, final
 
+from regard import __version__
 from regard.api.look import Look, normalized, place
 from regard.api.sources import Pairs
-from regard.config.settings import Settings, TextConfig
+from regard.config.settings import Settings
 from regard.config.toml import to_tree
 from regard.data.corpus import Corpus, write_corpus
 from regard.errors import DataError
@@ -23,6 +25,21 @@ from regard.text.vocabulary import Vocabulary
 
 PLAIN: dict[str, type[Tokenizer]] = {"characters": Characters, "words": Words, "symbols": Symbols}
 Lines = Callable[[], Iterator[tuple[str, str]]]
+
+
+class Material(NamedTuple):
+    """What was given to learn from and to validate on, read once; dev None where it is split."""
+
+    pairs: Pairs
+    look: Look
+    dev: Pairs | None
+    dev_look: Look | None
+
+    @property
+    def fingerprints(self) -> dict[str, str | None]:
+        """Which pairs these are."""
+        dev = None if self.dev_look is None else self.dev_look.fingerprint
+        return {"pairs": self.look.fingerprint, "dev": dev}
 
 
 @final
@@ -41,39 +58,37 @@ class Prepared:
     """Training pairs that were longer than the settings allow."""
 
 
-def prepare(
-    folder: Path, pairs: Pairs, dev: Pairs | None, look: Look, settings: Settings
-) -> Prepared:
+def prepare(folder: Path, given: Material, settings: Settings) -> Prepared:
     """Split, learn vocabularies and encode into a folder; or open what was made there before."""
-    recipe = _recipe(look, dev, settings)
-    note = folder / "prepared.json"
-    if (found := _read(note)) is not None and found["recipe"] == recipe:
-        return _opened(folder, found)
-    note.unlink(missing_ok=True)
-    form = settings.data.normalization
-    border = 0 if dev else look.border(settings.data.dev_share, settings.data.max_dev)
+    recipe, note = _recipe(given, settings), folder / "prepared.json"
+    found = _read(note)
+    if found is not None and found.get("recipe") == recipe:
+        # what is damaged is made anew
+        with suppress(DataError, KeyError, TypeError, ValueError):
+            return _opened(folder, found)
+    try:
+        note.unlink(missing_ok=True)
+    except OSError as error:
+        raise _unwritable(note, error) from None
+    return _made(folder, given, settings, recipe)
 
-    def trained() -> Iterator[tuple[str, str]]:
-        return (pair for pair in normalized(pairs, form) if place(pair[0]) >= border)
 
-    def held() -> Iterator[tuple[str, str]]:
-        lines = normalized(dev if dev is not None else pairs, form)
-        return (pair for pair in lines if dev is not None or place(pair[0]) < border)
-
+def _made(folder: Path, given: Material, settings: Settings, recipe: dict[str, Any]) -> Prepared:
+    trained, held = _split(given, settings)
     source, target = _sides(trained, settings)
-    rows = _Fitting(source, target, settings)
+    rows, held_rows = (_Fitting(source, target, settings) for _ in range(2))
     corpus = write_corpus(folder / "corpus", rows.encoded(trained()))
-    if not len(corpus):
-        raise DataError(
-            pairs.name,
-            None,
-            f"every pair is longer than data.max_source_length = {settings.data.max_source_length}"
-            f" or data.max_target_length = {settings.data.max_target_length}; larger ones would do",
-        )
+    dev_corpus = write_corpus(folder / "dev", held_rows.encoded(held()))
+    held_out = given.pairs if given.dev is None else given.dev
+    for made, name, what in (
+        (corpus, given.pairs.name, "every pair"),
+        (dev_corpus, held_out.name, "every pair held out"),
+    ):
+        if not len(made):
+            raise DataError(name, None, f"{what} is {too_long(settings)}; larger ones would do")
     references: dict[str, list[str]] = {}
     for line, answer in held():
         references.setdefault(line, []).append(answer)
-    write_corpus(folder / "dev", _Fitting(source, target, settings).encoded(held()))
     found = {
         "recipe": recipe,
         "source": source.to_json(),
@@ -81,22 +96,44 @@ def prepare(
         "dev": list(references.items()),
         "left_out": rows.left_out,
     }
-    _write(note, found)
+    # last: where there is a note, all that it tells of is there
+    write_text(folder / "prepared.json", json.dumps(found))
     return _opened(folder, found)
 
 
-def _recipe(look: Look, dev: Pairs | None, settings: Settings) -> dict[str, Any]:
+def _split(given: Material, settings: Settings) -> tuple[Lines, Lines]:
+    """Return the pairs to learn from and those to validate on, each to be read many times."""
+    pairs, dev, data = given.pairs, given.dev, settings.data
+    border = 0 if dev is not None else given.look.border(data.dev_share, data.max_dev)
+    form = data.normalization
+
+    def trained() -> Iterator[tuple[str, str]]:
+        return (pair for pair in normalized(pairs, form) if place(pair[0]) >= border)
+
+    def held() -> Iterator[tuple[str, str]]:
+        if dev is not None:
+            return normalized(dev, form)
+        return (pair for pair in normalized(pairs, form) if place(pair[0]) < border)
+
+    return trained, held
+
+
+def too_long(settings: Settings) -> str:
+    """Say what pairs that are left out are."""
+    data = settings.data
+    return (
+        f"longer than data.max_source_length = {data.max_source_length} or "
+        f"data.max_target_length = {data.max_target_length}"
+    )
+
+
+def _recipe(given: Material, settings: Settings) -> dict[str, Any]:
     """Return all that decides what is made here."""
     tree = to_tree(settings)
-    held_out = Look(dev, settings.data.normalization).fingerprint if dev is not None else None
-    seed = settings.train.seed
-    recipe = {
-        "pairs": look.fingerprint,
-        "dev": held_out,
-        "data": tree["data"],
-        "text": tree["text"],
-    }
-    return json.loads(json.dumps(recipe | {"seed": seed}))
+    sections = {"data": tree["data"], "text": tree["text"]}
+    recipe = given.fingerprints | sections | {"seed": settings.train.seed, "regard": __version__}
+    # as it is read back
+    return json.loads(json.dumps(recipe))
 
 
 def _opened(folder: Path, found: dict[str, Any]) -> Prepared:
@@ -145,16 +182,6 @@ def _side(lines: Iterable[str], kind: str, size: int, form: str, seed: int) -> S
     return Side(form, tokenizer, Vocabulary.build(map(tokenizer.split, lines), most))
 
 
-def check_shared(text: TextConfig) -> list[str]:
-    """Say why one vocabulary for both sides cannot be, if it cannot."""
-    if text.shared and text.source != text.target:
-        return [
-            f"shared = true, but source = {text.source} and target = {text.target} cut lines "
-            f"differently; target = {text.source} would do"
-        ]
-    return []
-
-
 @final
 class _Fitting:
     """Pairs as ids, and how many were too long."""
@@ -175,21 +202,26 @@ class _Fitting:
 
 def _read(path: Path) -> dict[str, Any] | None:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
+    return found if isinstance(found, dict) else None
 
 
-def _write(path: Path, found: dict[str, Any]) -> None:
-    """Write in one move: half a note would be no note."""
+def write_text(path: Path, text: str) -> None:
+    """Write in one move: half a file would be none."""
     unfinished = path.with_name(f"{path.name}.unfinished")
     try:
-        with open(unfinished, "w", encoding="utf-8", errors="surrogatepass") as file:
-            json.dump(found, file, ensure_ascii=True)
+        with open(unfinished, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
             file.flush()
             os.fsync(file.fileno())
         os.replace(unfinished, path)
     except OSError as error:
         unfinished.unlink(missing_ok=True)
-        problem = f"it cannot be written ({error.strerror}); a folder with room would do"
-        raise DataError(str(path), None, problem) from None
+        raise _unwritable(path, error) from None
+
+
+def _unwritable(path: Path, error: OSError) -> DataError:
+    problem = f"it cannot be written ({error.strerror}); a folder with room would do"
+    return DataError(str(path), None, problem)

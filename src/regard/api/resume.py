@@ -11,8 +11,8 @@ from regard.config.toml import differences, settings_from
 from regard.errors import ConfigError
 from regard.training.state import RunFolder
 
-FIXED = ("data.", "text.", "model.")
-"""Settings that the weights and the encoded pairs depend on."""
+FIXED = ("data.", "text.", "model.", "train.metric:", "train.optimizer:")
+"""Settings that the weights, the encoded pairs and what is remembered of both depend on."""
 
 
 def environment(device: torch.device) -> dict[str, Any]:
@@ -36,10 +36,10 @@ def refuse_other_run(runs: RunFolder, recipe: dict[str, Any], order: Order) -> b
     if before is None:
         return False
     folder = str(runs.path)
-    if before["pairs"] != recipe["pairs"]:
-        raise ConfigError(
-            folder, ["the run began with other pairs; the same pairs, or another --out, would do"]
-        )
+    for name, what in (("pairs", "pairs"), ("dev", "pairs to validate on")):
+        if before[name] != recipe[name]:
+            problem = f"the run began with other {what}; the same, or another --out, would do"
+            raise ConfigError(folder, [problem])
     _refuse_environment(before["environment"], recipe["environment"], order.allow_inexact, folder)
     changes = differences(settings_from(before["settings"]), settings_from(recipe["settings"]))
     if fixed := [change for change in changes if change.startswith(FIXED)]:

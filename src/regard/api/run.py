@@ -1,27 +1,30 @@
 """A training run from a person's order to the model file, in the order in which things happen."""
 
 import os
+import shutil
 import sys
 import tempfile
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 
+from regard.api.agreement import refuse_disagreement
 from regard.api.automatic import Choice, choose
 from regard.api.judge import Judge
 from regard.api.look import Look
 from regard.api.order import Order
-from regard.api.prepare import Prepared, check_shared, prepare
+from regard.api.prepare import Material, Prepared, prepare, too_long, write_text
 from regard.api.resume import environment, refuse_other_run
-from regard.api.sources import Origin, Pairs
-from regard.config.settings import Settings
+from regard.api.sources import Origin, Pairs, is_file
+from regard.config.settings import DataConfig, Settings
 from regard.config.toml import to_toml, to_tree
-from regard.errors import ConfigError, DataError
-from regard.models import build
+from regard.errors import ConfigError, DataError, RegardError
+from regard.models.build import build
 from regard.store import Saved
+from regard.text.normalize import FORMS
 from regard.training.estimate import estimate
 from regard.training.loop import Job, learned, train
 from regard.training.report import make_report
@@ -43,44 +46,47 @@ def run(order: Order) -> Done:
     """Look, choose, prepare, train, save; what is in the way is refused before it costs time."""
     tell: Tell = (lambda text: None) if order.quiet else _to_stderr
     with ExitStack() as stack:
+        if order.out is not None:
+            _refuse_unwritable(order.out)
         folder = order.folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         runs = RunFolder(folder)
-        if order.out is not None:
-            _refuse_to_lose(order, runs)
-            _refuse_unwritable(order.out)
-        pairs, dev, look = _read(order, tell)
-        choice = choose(look, order.settings, order.preset, paper=order.paper_sizes)
+        _refuse_to_lose(order, runs)
+        material = _read(order, tell)
+        choice = choose(material.look, order.settings, order.preset, paper=order.paper_sizes)
         settings = choice.settings
-        if problems := check_shared(settings.text):
-            raise ConfigError("text", problems)
+        refuse_disagreement(settings)
         device = chosen_device(settings.train.device)
-        recipe = {
+        recipe = material.fingerprints | {
             "settings": to_tree(settings),
-            "pairs": look.fingerprint,
             "environment": environment(device),
         }
-        reopened = refuse_other_run(runs, recipe, order) if order.resume else False
-        if order.out is not None and order.out.exists() and _over(runs, reopened):
+        reopened = order.resume and refuse_other_run(runs, recipe, order)
+        if order.resume and order.out is not None and order.out.exists() and _over(runs, reopened):
             tell(f"{order.out}: the run is finished; there is nothing left to do")
             return Done(load(order.out, device=settings.train.device), None)
-        _make_folder(folder, order.overwrite, runs)
         _tell_choice(choice, order, tell)
-        prepared = prepare(folder, pairs, dev, look, settings)
+        # somebody else's randomness is left as it was
+        stack.enter_context(torch.random.fork_rng([device] if device.type == "cuda" else []))
+        with _new(folder):
+            prepared = prepare(folder, material, settings)
+            torch.manual_seed(settings.train.seed)
+            sizes = len(prepared.source.vocabulary), len(prepared.target.vocabulary)
+            model = build(settings.model, *sizes).to(device).eval()
+            write_text(folder / "settings.toml", to_toml(settings))
         _tell_prepared(prepared, settings, tell)
-        (folder / "settings.toml").write_text(to_toml(settings), encoding="utf-8")
-        torch.manual_seed(settings.train.seed)
-        sizes = len(prepared.source.vocabulary), len(prepared.target.vocabulary)
-        model = build(settings.model, *sizes).to(device)
+        if order.overwrite:
+            runs.clear()
         saved = Saved(model, settings, prepared.source, prepared.target, {})
         judge = Judge(saved, prepared)
         fixed = judge, judge.higher_is_better, recipe, reopened
         job = Job(model, prepared.corpus, settings.train, runs, *fixed)
-        return _train(order, job, judge, _facts(choice, prepared, recipe), tell)
+        facts = _facts(prepared, settings, material)
+        return _train(order, job, judge, facts, tell)
 
 
 def _train(order: Order, job: Job, judge: Judge, facts: dict[str, Any], tell: Tell) -> Done:
     """Train from where the folder stands, and save the model."""
-    if not _over(job.folder, job.reopened):
+    if not order.quiet and not _over(job.folder, job.reopened):
         guess = estimate(job, judge.time, job.folder.progress().step)
         tell(f"{sum(p.numel() for p in job.model.parameters()):,} parameters; {guess}")
     report = make_report(job.config, job.config.metric, quiet=order.quiet)
@@ -101,75 +107,106 @@ def _over(runs: RunFolder, reopened: bool) -> bool:
     return runs.progress().finished and not reopened
 
 
-def _facts(choice: Choice, prepared: Prepared, recipe: dict[str, Any]) -> dict[str, Any]:
+def _facts(prepared: Prepared, settings: Settings, material: Material) -> dict[str, Any]:
     """Return what travels with the weights: no clock, host or path."""
-    return {
+    return material.fingerprints | {
         "dev_sources": len(prepared.dev),
         "left_out": prepared.left_out,
-        "pairs": recipe["pairs"],
-        "preset": choice.preset,
-        "seed": choice.settings.train.seed,
+        "seed": settings.train.seed,
         "train_pairs": len(prepared.corpus),
     }
 
 
-def _read(order: Order, tell: Tell) -> tuple[Pairs, Pairs | None, Look]:
+def _read(order: Order, tell: Tell) -> Material:
     """Read everything once, before anything is written."""
     skipped: list[DataError] = []
     remember = skipped.append if order.skip_bad_lines else None
+    section = order.settings.get("data")
+    form = section.get("normalization") if isinstance(section, dict) else None
+    # a form that there is not is refused with all else that is wrong
+    form = form if form in FORMS else DataConfig().normalization
     pairs = Pairs(order.origin, remember)
-    dev = None if order.dev is None else Pairs(Origin(order.dev, columns=order.origin.columns))
-    form = order.settings.get("data", {}).get("normalization", "NFC")
     look = Look(pairs, form)
+    dev, dev_look = None, None
+    if order.dev is not None:
+        columns = order.origin.columns if is_file(order.dev) else None
+        dev = Pairs(Origin(order.dev, columns=columns, label="dev"), remember)
+        dev_look = Look(dev, form)
     for error in skipped[:5]:
         tell(f"skipped: {error}")
     if skipped:
         tell(f"{len(skipped):,} bad lines were skipped")
-    pairs.skip_in_silence()
-    least = 1 if dev is not None else 2
-    if look.sources < least:
+    material = Material(pairs, look, dev, dev_look)
+    _refuse_too_few(material)
+    for read in (pairs, dev):
+        if read is not None:
+            read.skip_in_silence()
+    return material
+
+
+def _refuse_too_few(material: Material) -> None:
+    look, dev = material.look, material.dev_look
+    if dev is not None and material.dev is not None and not dev.pairs:
+        problem = "it holds no pair, but one must be there to validate on; leaving it out would do"
+        raise DataError(material.dev.name, None, problem)
+    if look.sources < (2 if dev is None else 1):
         raise DataError(
-            pairs.name,
+            material.pairs.name,
             None,
             f"it holds {look.pairs} pair{'s' * (look.pairs != 1)} with {look.sources} different "
             f"source{'s' * (look.sources != 1)}, but one must be held out for validation; "
             "more pairs, or --dev with a file of others, would do",
         )
-    return pairs, dev, look
 
 
 def _refuse_to_lose(order: Order, runs: RunFolder) -> None:
     """Keep an older model and an older run from being written over."""
+    if order.resume and order.overwrite:
+        problem = "resume = true goes on with what overwrite = true would lose"
+        raise ConfigError("train", [f"{problem}; one of them would do"])
     there = [path for path in (order.out, runs.state) if path is not None and path.exists()]
-    if there and not (order.resume or order.overwrite):
-        raise DataError(
-            str(there[0]),
-            None,
-            "it is there already, but it must not be lost; --resume to go on with its run, "
-            "--overwrite to begin anew or another --out would do",
-        )
+    if not there or order.overwrite or (order.resume and runs.state.exists()):
+        return
+    would = "--overwrite to begin anew or another --out would do"
+    problem = (
+        f"it is there already, but it must not be lost; --resume to go on with its run, {would}"
+    )
+    if order.resume:
+        problem = f"it is there, but the run that it came from is not; {would}"
+    raise DataError(str(there[0]), None, problem)
 
 
 def _refuse_unwritable(out: Path) -> None:
     """Notice before training that the model could not be saved."""
-    if out.is_dir():
-        raise DataError(str(out), None, f"it is a folder; {out / 'model.regard'} would do")
-    parent = out.absolute().parent
-    while not parent.exists():
-        parent = parent.parent
+    try:
+        if out.is_dir():
+            raise DataError(str(out), None, f"it is a folder; {out / 'model.regard'} would do")
+        parent = out.absolute().parent
+        while not parent.exists():
+            parent = parent.parent
+    except OSError as error:
+        problem = f"it cannot be reached ({error.strerror}); --out in another folder would do"
+        raise DataError(str(out), None, problem) from None
     if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
         problem = f"this user cannot write to {parent}; --out in another folder would do"
         raise DataError(str(out), None, problem)
 
 
-def _make_folder(folder: Path, overwrite: bool, runs: RunFolder) -> None:
+@contextmanager
+def _new(folder: Path) -> Iterator[None]:
+    """Make a folder, which is gone again if what is put into it is refused."""
+    there = folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if overwrite:
-            runs.clear()
     except OSError as error:
         problem = f"it cannot be written ({error.strerror}); --out in another folder would do"
         raise DataError(str(folder), None, problem) from None
+    try:
+        yield
+    except RegardError:
+        if not there:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def _tell_choice(choice: Choice, order: Order, tell: Tell) -> None:
@@ -189,13 +226,11 @@ def _tell_prepared(prepared: Prepared, settings: Settings, tell: Tell) -> None:
         "target symbols"
     )
     if prepared.left_out:
-        data = settings.data
-        tell(
-            f"{prepared.left_out:,} pairs were left out: longer than data.max_source_length = "
-            f"{data.max_source_length} or data.max_target_length = {data.max_target_length}"
-        )
+        tell(f"{prepared.left_out:,} pairs were left out: {too_long(settings)}")
 
 
 def _to_stderr(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
-    sys.stderr.flush()
+    # a process without a terminal of its own may have none
+    if sys.stderr is not None:
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()

@@ -2,18 +2,24 @@
 
 import json
 import os
+import re
 import tempfile
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, final
+from typing import IO, Any, final
+
+from typing_extensions import TypeIs
 
 from regard.data.lines import shown
 from regard.data.pairs import BLANK, BLANK_SOURCE, BLANK_TARGET, Columns, Pair, scan
-from regard.errors import DataError
+from regard.errors import ConfigError, DataError
 
 AnyPath = str | os.PathLike[str]
 Given = AnyPath | Iterable[tuple[str, str]]
+
+BLANKS = {(True, True): BLANK, (True, False): BLANK_SOURCE, (False, True): BLANK_TARGET}
 
 
 @final
@@ -25,47 +31,72 @@ class Origin:
     source: AnyPath | None = None
     target: AnyPath | None = None
     columns: str | None = None
+    label: str = "pairs"
+    """What a sentence calls a list."""
 
     @property
     def name(self) -> str:
         """What a sentence calls it."""
-        if isinstance(self.pairs, str | os.PathLike):
-            return shown(self.pairs)
-        return shown(self.source) if self.source is not None else "pairs"
+        return self.label if self._file is None else shown(self._file)
+
+    @property
+    def _file(self) -> AnyPath | None:
+        """The file, the first of two; None for a list."""
+        return self.pairs if is_file(self.pairs) else self.source
+
+    @property
+    def readable_once(self) -> bool:
+        """Whether it may be gone once it is read: standard input, a pipe, a list's iterator."""
+        given = [one for one in (self.pairs, self.source, self.target) if one is not None]
+        return not all(
+            is_file(one) and os.path.isfile(one) and os.fspath(one) != "-" for one in given
+        )
 
     @property
     def stem(self) -> str:
         """What files made from it are called: the file's name without its endings."""
-        if self.name in ("pairs", shown("-")):
+        if self._file is None or os.fspath(self._file) == "-":
             return "model"
-        name = Path(self.name).name
+        name = Path(self._file).name
         for ending in (".gz", ".tsv", ".txt", ".jsonl", ".csv"):
             name = name.removesuffix(ending)
         return name or "model"
 
     def scan(self) -> Iterator[Pair | DataError]:
         """Read once: each pair, or what is wrong with its line."""
-        if self.pairs is not None and not isinstance(self.pairs, str | os.PathLike):
-            return _scan_list(self.pairs)
+        if self.pairs is not None and not is_file(self.pairs):
+            if (self.source, self.target, self.columns) != (None, None, None):
+                problem = f"{self.label} is a list, but source, target or columns is given too"
+                raise ConfigError("data", [f"{problem}; the list alone would do"])
+            return _scan_list(self.pairs, self.label)
         columns = Columns.parse(self.columns) if self.columns is not None else None
         return scan(self.pairs, columns=columns, source=self.source, target=self.target)
 
 
-def _scan_list(pairs: Iterable[tuple[str, str]]) -> Iterator[Pair | DataError]:
+def is_file(given: object) -> TypeIs[AnyPath]:
+    """Whether pairs are given by a path, and not themselves."""
+    return isinstance(given, str | os.PathLike)
+
+
+def _scan_list(pairs: Iterable[tuple[str, str]], label: str) -> Iterator[Pair | DataError]:
     for number, pair in enumerate(pairs, start=1):
-        try:
-            source, target = pair
-            blank = (not source.strip(), not target.strip())
-        except (TypeError, ValueError, AttributeError):
-            yield DataError("pairs", number, "it is no pair of lines; (source, target) would do")
-            continue
-        problem = {(True, True): BLANK, (True, False): BLANK_SOURCE, (False, True): BLANK_TARGET}
-        if any(blank):
-            yield DataError("pairs", number, problem[blank])
-        elif "\n" in source + target:
-            yield DataError("pairs", number, "it holds a line end; removing it would do")
-        else:
-            yield Pair(source, target, "pairs", number)
+        problem = _problem(pair)
+        yield Pair(*pair, label, number) if problem is None else DataError(label, number, problem)
+
+
+def _problem(pair: Any) -> str | None:
+    """Say why something is no pair of lines, as a reader of files would."""
+    # two letters of a string are no pair
+    whole = isinstance(pair, list | tuple) and len(pair) == 2
+    if not whole or not all(isinstance(side, str) for side in pair):
+        return "it is no pair of lines, but it must be; (source, target) would do"
+    source, target = pair
+    if problem := BLANKS.get((not source.strip(), not target.strip())):
+        return problem
+    if found := re.search("[\0\n\ud800-\udfff]", source + target):
+        what = {"\0": "NUL", "\n": "a line end"}.get(found[0], "half a character")
+        return f"it holds {what}, but both sides must be lines; removing it would do"
+    return None
 
 
 @final
@@ -76,15 +107,13 @@ class Pairs:
         self.origin = origin
         self.name = origin.name
         self._skipped = skipped
-        self._spool: Any = None
-        again = origin.pairs is None or isinstance(origin.pairs, str | os.PathLike)
-        if "-" in (origin.pairs, origin.source, origin.target) or not again:
+        self._spool: IO[str] | None = None
+        if origin.readable_once:
             self._spool = _spooled(self._once())
+            weakref.finalize(self, self._spool.close)
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
-        if self._spool is None:
-            return self._once()
-        return self._from_spool()
+        return self._once() if self._spool is None else _read_again(self._spool)
 
     def skip_in_silence(self) -> None:
         """Do not tell again of lines that have been told of."""
@@ -101,18 +130,21 @@ class Pairs:
             else:
                 self._skipped(item)
 
-    def _from_spool(self) -> Iterator[tuple[str, str]]:
-        self._spool.seek(0)
-        for line in self._spool:
-            source, target = json.loads(line)
-            yield source, target
 
-
-def _spooled(pairs: Iterable[tuple[str, str]]) -> Any:
+def _spooled(pairs: Iterable[tuple[str, str]]) -> IO[str]:
     """Keep what can be read only once in a file that nobody else sees."""
-    # closed with the object that holds it
     spool = tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n")  # noqa: SIM115
-    for pair in pairs:
-        # ASCII: a lone surrogate in a list would not survive UTF-8
-        spool.write(json.dumps(pair) + "\n")
+    try:
+        for pair in pairs:
+            spool.write(json.dumps(pair) + "\n")
+    except BaseException:
+        spool.close()
+        raise
     return spool
+
+
+def _read_again(spool: IO[str]) -> Iterator[tuple[str, str]]:
+    spool.seek(0)
+    for line in spool:
+        source, target = json.loads(line)
+        yield source, target

@@ -1,10 +1,13 @@
 """The command line: one file a command, and the only room that writes to stdout."""
 
+import io
 import os
 import sys
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, cast
 
 import typer
+from typer.main import get_command
 
 from regard import __version__
 from regard.cli.check import check
@@ -12,17 +15,23 @@ from regard.cli.demo import demo
 from regard.cli.doctor import doctor
 from regard.cli.evaluate import evaluate
 from regard.cli.info import info
+from regard.cli.options import hint
 from regard.cli.show import show
 from regard.cli.train import train
 from regard.cli.translate import translate
 from regard.errors import RegardError
 
+UsageError = cast(type[typer.BadParameter], typer.BadParameter.__mro__[1])
+"""What typer raises, under no name of its own, for words that are no command line."""
+
 app = typer.Typer(
     name="regard",
     help="Learn to turn one sequence into another from pairs of lines, and see where it looked.",
-    no_args_is_help=True,
     add_completion=False,
-    pretty_exceptions_enable=False,
+    # typer's own option would load a library that checks types, before any help is printed
+    add_help_option=False,
+    # plain text: it can be read in any terminal, and answers twice as fast
+    rich_markup_mode=None,
 )
 
 
@@ -32,10 +41,22 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def _help(context: typer.Context, wanted: bool) -> None:
+    if wanted:
+        print(context.get_help())
+        raise typer.Exit
+
+
 @app.callback()
 def root(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+    help_: Annotated[
+        bool,
+        typer.Option(
+            "--help", callback=_help, is_eager=True, help="Show this message; also of a command."
+        ),
     ] = False,
 ) -> None:
     """Hold the options of every command."""
@@ -45,16 +66,48 @@ for command in (train, translate, evaluate, show, check, info, demo, doctor):
     app.command()(command)
 
 
-def main() -> None:
-    """Run the command line; what regard refuses is a sentence and exit code 2."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line and return its exit code; what is refused is a sentence and 2."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    code = 0
     try:
-        app()
+        _run(words)
+    except typer.Exit as ended:
+        code = ended.exit_code
+    except UsageError as error:
+        code = _refused(error.format_message())
+        command = error.ctx.command_path if error.ctx else "regard"
+        hint(*command.split(), "--help")
     except RegardError as error:
-        print(f"regard: {error}", file=sys.stderr)
-        sys.exit(2)
+        code = _refused(str(error))
     except BrokenPipeError:
         # whoever read us has read enough; Python would complain of it when it closes stdout
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
+        code = 141
+    except OSError as error:
+        code = _refused(f"{error.filename or 'standard output'}: {error.strerror or error}")
     except KeyboardInterrupt:
-        sys.exit(130)
+        code = 130
+    return code
+
+
+def _run(words: list[str]) -> None:
+    """Do what the words say; whatever is in the way is raised."""
+    _speak_utf_8()
+    group = get_command(app)
+    with group.make_context("regard", words.copy() or ["--help"], obj=words) as context:
+        group.invoke(context)
+    sys.stdout.flush()
+
+
+def _speak_utf_8() -> None:
+    """Write as lines are read, whatever the locale; a name that is no text is written as it is."""
+    for stream, errors in ((sys.stdout, "surrogateescape"), (sys.stderr, "backslashreplace")):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors=errors)
+
+
+def _refused(problems: str) -> int:
+    for problem in problems.splitlines():
+        print(f"regard: {problem}", file=sys.stderr)
+    return 2

@@ -3,45 +3,48 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from regard.cli import options
-from regard.cli.options import ColumnNames, Pairs, SourceFile, TargetFile
+from regard.cli.options import ColumnNames, Pairs, SourceFile, TargetFile, choice
+
+if TYPE_CHECKING:
+    from regard.api.automatic import Chosen
 
 
 def check(
     pairs: Pairs = None,
     dev: Annotated[
-        Path | None, typer.Option(help="Validation pairs, to see what is in both.")
+        Path | None, typer.Option(metavar="PAIRS", help="Validation pairs, to see what is in both.")
     ] = None,
     source: SourceFile = None,
     target: TargetFile = None,
     columns: ColumnNames = None,
-    format_: Annotated[str, typer.Option("--format", help="text or json.")] = "text",
+    format_: Annotated[
+        str, choice("format", "For people or for programs.", "text", "json")
+    ] = "text",
 ) -> None:
-    """Report counts, bad lines, duplicates, lengths and oddities, and what would be chosen."""
-    from regard.api.automatic import Chosen, choose
-    from regard.api.look import Look
-    from regard.api.sources import Origin
-    from regard.data import check as checker
-    from regard.data.pairs import Pair
-    from regard.errors import DataError
+    """Report on a file of pairs before training.
 
-    origin = Origin(pairs, source, target, options.joined(columns))
-    # standard input can be read only once
-    items = list(origin.scan()) if "-" in map(str, (pairs, source, target)) else None
-    read = origin.scan if items is None else lambda: iter(items)
-    held_out = (
-        None
-        if dev is None
-        else (x for x in Origin(dev, columns=origin.columns).scan() if isinstance(x, Pair))
-    )
+    Counts, bad lines, duplicates, lengths, oddities, and what would be chosen. The exit code is 2
+    where a line is bad.
+    """
+    from regard.api.automatic import choose
+    from regard.api.look import Look
+    from regard.data import check as checker
+    from regard.data.pairs import Columns, Pair, read_pairs
+
+    origin = options.origin(pairs, source, target, columns)
+    by_column = None if origin.columns is None else Columns.parse(origin.columns)
+    held_out = None if dev is None else list(read_pairs(str(dev), columns=by_column))
+    kept = list(origin.scan()) if origin.readable_once else None
+    read = origin.scan if kept is None else lambda: iter(kept)
     found = checker.check(read(), dev=held_out)
-    fatal = [item for item in read() if isinstance(item, DataError) and item.line is None]
-    if fatal and not found.pairs:
-        raise fatal[0]
+    if not found.pairs and found.bad_lines.count == 1:
+        # one sentence says it all: there is no such file, or nothing in it
+        raise next(item for item in read() if not isinstance(item, Pair))
     chosen: Sequence[Chosen] = ()
     if found.pairs:
         look = Look(((x.source, x.target) for x in read() if isinstance(x, Pair)), "NFC")
@@ -51,15 +54,9 @@ def check(
         print(json.dumps(report, ensure_ascii=False))
     else:
         print(checker.render(found), end="")
-        print("\nwould be chosen:")
-        for one in chosen:
-            print(f"  {one}")
+        if chosen:
+            print("\nwould be chosen:", *chosen, sep="\n  ")
+        skip = ["--skip-bad-lines"] if found.bad_lines.count else []
+        options.hint("regard", "train", *options.words(origin), *skip)
     if found.bad_lines.count:
         raise typer.Exit(2)
-    if format_ != "json":
-        words = [word for word in (pairs, source, target) if word is not None]
-        options.hint("regard", "train", *(words if pairs else _parallel(source, target)))
-
-
-def _parallel(source: Path | None, target: Path | None) -> list[object]:
-    return ["--source", source, "--target", target]

@@ -1,5 +1,143 @@
-"""`regard demo`: stub."""
+"""`regard demo`: small tasks that are learned while one looks on."""
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from regard.cli import options
+from regard.errors import ConfigError
+
+if TYPE_CHECKING:
+    from regard.config.settings import Settings
+    from regard.translator import Translation, Translator
+
+NAMES = ("dates", "words", "beer", "apples")
 
 
-def demo() -> None:
-    """Show."""
+def demo(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="dates, words, beer or apples.")
+    ] = "dates",
+    seed: Annotated[int, typer.Option(help="Where the randomness of training begins.")] = 1,
+    out: Annotated[
+        Path | None, typer.Option(help="The model file; else demo-NAME.regard.", show_default=False)
+    ] = None,
+) -> None:
+    """Learn a small task, translate what was never trained on, and show where the model looked."""
+    if name not in NAMES:
+        problem = f"name = {name}, but it must be {', '.join(NAMES[:-1])} or {NAMES[-1]}"
+        raise ConfigError("demo", [problem])
+    path = out or Path(f"demo-{name}.regard")
+    play = {"dates": _dates, "words": _words, "beer": _beer, "apples": _apples}[name]
+    play(seed, path)
+
+
+def _dates(seed: int, path: Path) -> None:
+    from regard.demos import dates
+
+    translator = _trained(dates.pairs(seed), dates.dev(seed), dates.settings(seed), path)
+    found = _judged_by_form(translator, dates.unseen(seed))
+    right, asked = (sum(counts) for counts in zip(*found.values(), strict=True))
+    worst = min(found, key=lambda form: found[form][0] / found[form][1])
+    print(
+        f"\n{right:,} of {asked:,} dates right ({right / asked:.2%}): 1,000 days that were never "
+        f"trained on, each in {len(found)} written forms of {len({x for x, _ in found})} locales"
+    )
+    share = found[worst][0] / found[worst][1]
+    print(f"the hardest form: {' '.join(worst)}, {share:.1%}\n")
+    examples = translator.translate([written for written, _ in dates.EXAMPLES])
+    _print_answers(examples)
+    _draw(examples[0])
+    last = dates.EXAMPLES[-1][0]
+    print(f"More to try: regard show {path} '{last}'", file=sys.stderr)
+    print("             regard demo apples", file=sys.stderr)
+    options.hint("regard", "translate", path)
+
+
+def _judged_by_form(
+    translator: "Translator", unseen: list[Any]
+) -> dict[tuple[str, str], tuple[int, int]]:
+    """Count what is right and what was asked, for each locale and format."""
+    from regard.cli.bar import bar
+
+    with bar(len(unseen)) as advance:
+        answers = translator.translate(
+            [date.written for date in unseen], beam_size=1, batch_size=256, progress=advance
+        )
+    found: dict[tuple[str, str], tuple[int, int]] = {}
+    for date, answer in zip(unseen, answers, strict=True):
+        right, asked = found.get((date.locale, date.format), (0, 0))
+        found[date.locale, date.format] = right + (answer.text == date.iso), asked + 1
+    return found
+
+
+def _words(seed: int, path: Path) -> None:
+    from regard.demos import words
+
+    for filled in (False, True):
+        learned = words.pairs(filled=filled)
+        settings = words.settings(seed, filled=filled)
+        translator = _trained(learned, learned, settings, path)
+        print(f"\n{'filled to five symbols with P:' if filled else 'as they are written:'}")
+        asked = [source for source, _ in words.shown(filled=filled)]
+        for answer in translator.translate(asked):
+            print(f"  {answer.source.rstrip(words.FILL)} → {answer.text}")
+    print(f"\n{words.WHY}")
+    options.hint("regard", "demo", "beer")
+
+
+def _beer(seed: int, path: Path) -> None:
+    from regard.demos import beer
+
+    translator = _trained(beer.pairs(), beer.pairs(), beer.settings(seed), path)
+    answer = translator.translate(beer.PAIR[0])
+    _print_answers([answer])
+    _draw(answer)
+    print(f"\n{beer.WHY}")
+    options.hint("regard", "demo", "apples")
+
+
+def _apples(seed: int, path: Path) -> None:
+    from regard.demos import apples
+
+    translator = _trained(apples.pairs(), apples.pairs(), apples.settings(seed), path)
+    unseen = apples.unseen()
+    answers = translator.translate([sentence.source for sentence in unseen])
+    right = sum(a.text == s.target for a, s in zip(answers, unseen, strict=True))
+    print(f"\n{right:,} of {len(unseen):,} sentences that were never trained on are right\n")
+    _print_answers(answers[:4])
+    _draw(answers[0])
+    print(f"\n{apples.WHY}")
+    options.hint("regard", "show", path, unseen[-1].source)
+
+
+def _trained(
+    pairs: list[tuple[str, str]], dev: list[tuple[str, str]], settings: "Settings", path: Path
+) -> "Translator":
+    """Learn, from the beginning; a demo's file is its own, and made anew each time."""
+    from regard.api import Order, run
+    from regard.api.sources import Origin
+    from regard.config.toml import to_tree
+
+    tree = to_tree(settings)
+    done = run(Order(origin=Origin(pairs), dev=dev, settings=tree, out=path, overwrite=True))
+    if done.translator is None:
+        raise typer.Exit(130)
+    return done.translator
+
+
+def _print_answers(answers: "list[Translation]") -> None:
+    for answer in answers:
+        print(f"  {answer.source} → {answer.text}")
+
+
+def _draw(answer: "Translation") -> None:
+    """Draw where each symbol looked, in color where there is any."""
+    from regard.viz.terminal import render
+
+    if answer.alignment is not None:
+        color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+        print("\n" + render(answer.alignment, color=color))

@@ -1,45 +1,51 @@
 """`regard doctor`: what this installation has, which kernels run and why, and one promise tried."""
 
-from importlib.metadata import PackageNotFoundError, version
+import typer
 
 from regard.cli import options
 
-EXTRAS = {"matplotlib": "plots", "tensorboard": None}
+EXTRAS = {
+    "matplotlib": 'pip install "regard[plots]"',
+    "tensorboard": "pip install tensorboard",
+}
+"""What is not needed, but used where it is, and how to get it."""
 
 
 def doctor() -> None:
-    """Show devices, extras and kernels; try whether a line's output depends on its neighbours."""
+    """Show what this installation has, and what runs.
+
+    Devices, extras and kernels; and whether a line's output depends on its neighbours here. The
+    exit code is 1 where it does.
+    """
     import torch
-    from rich.console import Console
-    from rich.table import Table
 
     from regard import __version__
     from regard.kernels import CHOICES
 
-    console = Console()
-    console.print(
-        f"regard {__version__}, torch {torch.__version__}, {torch.get_num_threads()} threads"
-    )
+    print(f"regard {__version__}, torch {torch.__version__}, {torch.get_num_threads()} threads")
     devices = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
-    console.print("devices: " + ", ".join(["CPU", *devices]))
-    for package, extra in EXTRAS.items():
-        console.print(f"{package}: {_installed(package, extra)}", markup=False)
-    table = Table("op", "runs as", "because")
-    for name, choice in CHOICES.items():
-        table.add_row(name, choice.source, choice.reason)
-    console.print(table)
-    for preset, same in _invariance().items():
+    print("devices: " + ", ".join(["CPU", *devices]))
+    for package, would in EXTRAS.items():
+        print(f"{package}: {_installed(package) or f'not installed; {would} would do'}")
+    print()
+    rows = [(name, choice.source, choice.reason) for name, choice in CHOICES.items()]
+    print(options.table(("op", "runs as", "because"), *rows))
+    verdicts = _invariance()
+    for preset, same in verdicts.items():
         verdict = "the same to the last bit" if same else "NOT the same: please report this machine"
-        console.print(f"{preset}: a line alone and among 40 others is {verdict}")
+        print(f"{preset}: a line alone and among 40 others is {verdict}")
     options.hint("regard", "demo", "dates")
+    if not all(verdicts.values()):
+        raise typer.Exit(1)
 
 
-def _installed(package: str, extra: str | None) -> str:
+def _installed(package: str) -> str | None:
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version(package)
     except PackageNotFoundError:
-        would = f"the extra [{extra}]" if extra else f"pip install {package}"
-        return f"not installed; {would} would do"
+        return None
 
 
 def _invariance() -> dict[str, bool]:
@@ -55,7 +61,7 @@ def _invariance() -> dict[str, bool]:
     rng = np.random.default_rng(0)
     lines = [rng.integers(4, 30, size=rng.integers(1, 60)) for _ in range(41)]
     requests = [Request(tuple(line.tolist())) for line in lines]
-    options = Options(
+    wanted = Options(
         beam_size=3,
         nbest=1,
         length_penalty=1.0,
@@ -72,8 +78,8 @@ def _invariance() -> dict[str, bool]:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
             model = build(preset(name)(**chosen), 30, 30).eval()
-        together = search([model], requests, options, batch_size=41)
-        alone = search([model], requests[:8], options, batch_size=1)
+        together = search([model], requests, wanted, batch_size=41)
+        alone = search([model], requests[:8], wanted, batch_size=1)
         verdicts[name] = all(
             a[0].words == b[0].words
             and a[0].scores == b[0].scores

@@ -1,19 +1,21 @@
 """`regard evaluate`: score one model, or compare two, on pairs that neither was trained on."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from regard.cli import options
-from regard.cli.options import ColumnNames, Device, SourceFile, TargetFile, said
-from regard.config.settings import SearchConfig
+from regard.cli.bar import bar
+from regard.cli.options import BeamSize, ColumnNames, Device, SourceFile, TargetFile, choice, whole
+from regard.errors import ConfigError
 
 if TYPE_CHECKING:
+    from regard.api.sources import Origin
     from regard.metrics.bootstrap import Comparison
     from regard.metrics.scores import Score
+    from regard.translator import Translator
 
 METRICS = "bleu,chrf,ter,exact,cer,wer"
 
@@ -31,69 +33,102 @@ def evaluate(
     target: TargetFile = None,
     columns: ColumnNames = None,
     metrics: Annotated[
-        str, typer.Option(help="Which of bleu, chrf, ter, exact, cer, wer and per.")
+        str,
+        typer.Option(metavar="NAME,…", help="Which of bleu, chrf, ter, exact, cer, wer and per."),
     ] = METRICS,
-    beam_size: Annotated[int | None, typer.Option(help=said(SearchConfig, "beam_size"))] = None,
-    samples: Annotated[int, typer.Option(help="Draws of the comparison of two models.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Where the randomness of the draws begins.")] = 0,
-    format_: Annotated[str, typer.Option("--format", help="table or json.")] = "table",
+    beam_size: BeamSize = None,
+    samples: Annotated[str, whole("samples", "Draws of the comparison of two models.", 1)] = "1000",
+    seed: Annotated[str, whole("seed", "Where the randomness of the draws begins.", 0)] = "0",
+    format_: Annotated[
+        str, choice("format", "For people or for programs.", "table", "json")
+    ] = "table",
     device: Device = "auto",
 ) -> None:
-    """Score what a model makes of the sources; all targets of a source are references."""
-    from regard import load
-    from regard.api.sources import Origin, Pairs
-    from regard.errors import ConfigError
+    """Score a model on pairs, or compare two.
+
+    All targets of a source are its references.
+    """
+    from regard.translator import load
     from regard.metrics import bootstrap, scores
 
     names = [name.strip() for name in metrics.split(",")]
     scores.check_names(names)
-    if format_ not in ("table", "json"):
-        problem = f"format = {format_}, but it must be table or json"
-        raise ConfigError("evaluate", [problem])
     models, pairs = (files, None) if source or target else (files[:-1], files[-1])
     if len(models) not in (1, 2):
         problem = f"{len(models)} models are given, but it must be one or two, and then the pairs"
         raise ConfigError("evaluate", [f"{problem}; regard evaluate MODEL PAIRS would do"])
-    references: dict[str, list[str]] = {}
-    for line, answer in Pairs(Origin(pairs, source, target, options.joined(columns))):
-        references.setdefault(line, []).append(answer)
+    translators = [load(model, device=device) for model in models]
+    form = _form(translators, models)
+    read = _Read(options.origin(pairs, source, target, columns), form)
+    search = options.values(beam_size=beam_size)
     outputs = []
-    for model in models:
-        found = load(model, device=device).translate(list(references), beam_size=beam_size)
+    for translator in translators:
+        with bar(len(read.sources)) as progress:
+            found = translator.translate(read.sources, progress=progress, **search)
         outputs.append([answer.text for answer in found])
-    right = list(references.values())
+    recipe = {"lines": len(read.sources), "pairs": read.fingerprint, "normalization": form}
+    beams = [search.get("beam_size", one.settings.search.beam_size) for one in translators]
     if len(models) == 1:
-        _print(models[0], scores.evaluate(outputs[0], right, names), len(right), format_)
+        recipe = {"model": models[0].name, "beam_size": beams[0]} | recipe
+        _print(scores.evaluate(outputs[0], read.references, names), recipe, format_)
     else:
+        one, other = outputs
+        draws = int(samples), int(seed)
         compared = [
-            bootstrap.paired_bootstrap(outputs[0], outputs[1], right, name, samples, seed)
-            for name in names
+            bootstrap.paired_bootstrap(one, other, read.references, name, *draws) for name in names
         ]
-        _print_comparison(models, compared, len(right), format_)
+        recipe = {"models": [model.name for model in models], "beam_sizes": beams} | recipe
+        _print_comparison(compared, recipe, format_)
     if format_ == "table":
-        options.hint("regard", "show", models[0], next(iter(references)))
+        options.hint("regard", "show", models[0], *options.positional(read.sources[0]))
 
 
-def _print(model: Path, scored: "list[Score]", lines: int, format_: str) -> None:
+def _form(translators: "list[Translator]", models: list[Path]) -> str:
+    """Return the Unicode form of the outputs, which is then that of the references too."""
+    forms = [translator.settings.data.normalization for translator in translators]
+    if forms[0] != forms[-1]:
+        problem = (
+            f"{models[0]} writes {forms[0]} and {models[1]} writes {forms[1]}, but both must write "
+            "the same form of Unicode; models trained with one data.normalization would do"
+        )
+        raise ConfigError("evaluate", [problem])
+    return forms[0]
+
+
+class _Read:
+    """Each source once, with all of its targets, and the fingerprint of all pairs."""
+
+    def __init__(self, origin: "Origin", form: str) -> None:
+        from regard.api.look import Look, normalized
+        from regard.api.sources import Pairs
+
+        pairs = Pairs(origin)
+        by_source: dict[str, list[str]] = {}
+        for line, answer in normalized(pairs, form):
+            by_source.setdefault(line, []).append(answer)
+        self.sources = list(by_source)
+        # a pair that stands there twice is one reference
+        self.references = [list(dict.fromkeys(answers)) for answers in by_source.values()]
+        self.fingerprint = Look(pairs, form).fingerprint
+
+
+def _print(scored: "list[Score]", recipe: dict[str, Any], format_: str) -> None:
     if format_ == "json":
-        shown: dict[str, Any] = {"model": model.name, "lines": lines}
-        print(json.dumps(shown | {"scores": [score.to_json() for score in scored]}))
+        found = [score.to_json() for score in scored]
+        print(json.dumps(recipe | {"scores": found}, ensure_ascii=False))
         return
     rows = [
         (score.name, f"{score.value:.2f}", "higher" if score.higher_is_better else "lower")
         for score in scored
     ]
-    _table(("metric", f"{model.name}", "better is"), rows)
-    _signatures({score.name: score.signature for score in scored}, lines)
+    print(options.table(("metric", recipe["model"], "better is"), *rows))
+    _print_recipe(recipe, {score.name: score.signature for score in scored})
 
 
-def _print_comparison(
-    models: list[Path], found: "list[Comparison]", lines: int, format_: str
-) -> None:
-    names = [model.name for model in models]
+def _print_comparison(found: "list[Comparison]", recipe: dict[str, Any], format_: str) -> None:
     if format_ == "json":
         compared = [one.to_json() for one in found]
-        print(json.dumps({"models": names, "lines": lines, "comparisons": compared}))
+        print(json.dumps(recipe | {"comparisons": compared}, ensure_ascii=False))
         return
     rows = [
         (
@@ -107,21 +142,17 @@ def _print_comparison(
         )
         for one in found
     ]
-    _table(("metric", *names, "difference", "95 % of draws", "p", "better is"), rows)
-    _signatures({one.name: one.signature for one in found}, lines)
+    head = ("metric", *recipe["models"], "difference", "95 % of draws", "p", "better is")
+    print(options.table(head, *rows))
+    _print_recipe(recipe, {one.name: one.signature for one in found})
 
 
-def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(*head)
-    for row in rows:
-        table.add_row(*row)
-    Console().print(table)
-
-
-def _signatures(signatures: dict[str, str], lines: int) -> None:
-    print(f"{lines:,} lines")
+def _print_recipe(recipe: dict[str, Any], signatures: dict[str, str]) -> None:
+    """Say how to compute the numbers again."""
+    beams = {str(size) for size in recipe.get("beam_sizes", [recipe.get("beam_size")])}
+    print(
+        f"{recipe['lines']:,} sources, beam size {' and '.join(sorted(beams))}, pairs "
+        f"{recipe['pairs'][:16]}, {recipe['normalization']}"
+    )
     for name, signature in signatures.items():
         print(f"{name}: {signature}")

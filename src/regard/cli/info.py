@@ -1,47 +1,78 @@
 """`regard info`: what is inside a model file."""
 
 import json
-from typing import Annotated
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from regard.cli import options
-from regard.cli.options import Model
+from regard.cli.options import Model, choice
+from regard.errors import ModelFileError
+
+if TYPE_CHECKING:
+    from regard.store import Saved
 
 
 def info(
     model: Model,
     settings: Annotated[
-        bool, typer.Option("--settings", help="Print every setting as TOML, and no more.")
+        bool,
+        typer.Option("--settings", help="Print every setting as TOML, as --config takes it."),
     ] = False,
-    format_: Annotated[str, typer.Option("--format", help="text or json.")] = "text",
+    format_: Annotated[
+        str, choice("format", "For people or for programs.", "text", "json")
+    ] = "text",
 ) -> None:
-    """Print a model's settings, vocabularies, training and scores, each with its recipe."""
+    """Print what is inside a model file.
+
+    Its parts, vocabularies, training and scores, each score with its recipe.
+    """
     from regard.config.toml import to_toml, to_tree
     from regard.store import load_model
 
     saved = load_model(model)
     if settings:
         print(to_toml(saved.settings), end="")
-        return
-    parameters = sum(part.numel() for part in saved.model.parameters())
+    elif format_ == "json":
+        facts = _facts(saved) | {"settings": to_tree(saved.settings), "summary": saved.summary}
+        print(json.dumps(facts, ensure_ascii=False))
+    else:
+        try:
+            rows = list(_rows(saved))
+        except (TypeError, KeyError, ValueError, AttributeError) as error:
+            # the weights are sound, but what is said of them was written by somebody else
+            raise ModelFileError(str(model), "its summary cannot be read") from error
+        print("\n".join(rows))
+        options.hint("regard", "translate", model)
+
+
+def _facts(saved: "Saved") -> dict[str, Any]:
+    from regard.config.toml import to_tree
+
     tree = to_tree(saved.settings)
-    facts = {
-        "preset": saved.summary.get("preset"),
+    return {
         "encoder": tree["model"]["encoder"]["kind"],
         "decoder": tree["model"]["decoder"]["kind"],
-        "parameters": parameters,
-        "source": f"{tree['text']['source']}, {len(saved.source.vocabulary):,} symbols",
-        "target": f"{tree['text']['target']}, {len(saved.target.vocabulary):,} symbols",
+        "parameters": sum(part.numel() for part in saved.model.parameters()),
+        "source": tree["text"]["source"],
+        "source_symbols": len(saved.source.vocabulary),
+        "target": tree["text"]["target"],
+        "target_symbols": len(saved.target.vocabulary),
         "normalization": saved.source.normalization,
     }
-    if format_ == "json":
-        print(json.dumps(facts | {"settings": tree, "summary": saved.summary}, ensure_ascii=False))
-        return
-    summary = {name: value for name, value in saved.summary.items() if name != "scores"}
-    for name, value in (facts | summary).items():
-        shown = f"{value:,}" if type(value) is int else value
-        print(f"{name.replace('_', ' '):<15}{shown}")
-    for score in saved.summary.get("scores", []):
-        print(f"{score['name']:<15}{score['value']:.2f}  ({score['signature']})")
-    options.hint("regard", "translate", model)
+
+
+def _rows(saved: "Saved") -> Iterator[str]:
+    summary = dict(saved.summary)
+    scores = summary.pop("scores", [])
+    for name, value in (_facts(saved) | summary).items():
+        yield f"{name.replace('_', ' '):<16}{_shown(value)}"
+    for score in scores:
+        yield f"{score['name']:<16}{score['value']:.2f}  ({_shown(score['signature'])})"
+
+
+def _shown(value: object) -> str:
+    """Write a value for people; a file from elsewhere must not send codes to the terminal."""
+    text = f"{value:,}" if type(value) is int else str(value)
+    return text if text.isprintable() else repr(text)

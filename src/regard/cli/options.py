@@ -1,24 +1,94 @@
-"""Arguments that several commands share, and the hint that each ends with."""
+"""What several commands share: arguments, checks of what was typed, and the hint each ends with."""
 
+import re
 import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from regard.config.checks import unknown_choice
 from regard.config.documentation import document
+from regard.config.settings import SearchConfig, TrainConfig
+from regard.errors import ConfigError
+
+if TYPE_CHECKING:
+    from regard.api.sources import Origin
 
 
 def hint(*words: object) -> None:
     """Say which command to try next; on stderr, so that no output is disturbed."""
-    command = " ".join(shlex.quote(str(word)) for word in words)
-    print(f"Next: {command}", file=sys.stderr)
+    print(f"Next: {shlex.join(map(str, words))}", file=sys.stderr)
 
 
-def said(section: type[Any], name: str) -> str:
-    """Return what a setting is for, from where it is defined."""
-    return next(entry.text for entry in document(section) if entry.name == name)
+def flag(name: str, help_: str) -> Any:
+    """Return an option that is said or not."""
+    return typer.Option(f"--{name}", help=help_)
+
+
+def setting(section: type[Any], name: str, metavar: str = "N") -> Any:
+    """Return the option of a setting; what it is for is said where it is defined.
+
+    It takes any text: the settings themselves say what it must be, all of them at once.
+    """
+    option = f"--{name.replace('_', '-')}"
+    text = next(entry.text for entry in document(section) if entry.name == name)
+    return typer.Option(option, metavar=metavar, help=text, show_default=False)
+
+
+def values(**given: str | None) -> dict[str, Any]:
+    """Return the settings that were given, numbers as numbers."""
+    return {name: _number(text) for name, text in given.items() if text is not None}
+
+
+def choice(name: str, help_: str, *names: str) -> Any:
+    """Return an option that takes one of some names."""
+
+    def check(context: typer.Context, value: str) -> str:
+        if value not in names:
+            raise ConfigError(str(context.info_name), [unknown_choice(name, value, names)])
+        return value
+
+    return typer.Option(f"--{name}", metavar="|".join(names), callback=check, help=help_)
+
+
+def whole(name: str, help_: str, least: int) -> Any:
+    """Return an option that takes a whole number, as text."""
+
+    def check(context: typer.Context, value: str | None) -> str | None:
+        number = 0 if value is None else _number(value)
+        if value is not None and (not isinstance(number, int) or number < least):
+            problem = f"{name} = {value}, but it must be a whole number, at least {least}"
+            raise ConfigError(str(context.info_name), [problem])
+        return value
+
+    return typer.Option(f"--{name}", metavar="N", callback=check, help=help_)
+
+
+def line(name: str, text: str) -> str:
+    """Return a text that was typed, if it is a line; a terminal can send what is none."""
+    for code, what in (("\n", "a line end"), ("[\ud800-\udfff]", "bytes that are not UTF-8")):
+        if re.search(code, text):
+            problem = f"it holds {what}, but it must be a line; a file on standard input would do"
+            raise ConfigError(name, [problem])
+    return text
+
+
+def positional(text: str) -> list[str]:
+    """Return the words that give a text as an argument, also one that looks like an option."""
+    return ["--", text] if text.startswith("-") else [text]
+
+
+def _number(text: str) -> Any:
+    kinds: tuple[Callable[[str], Any], ...] = (int, float)
+    for kind in kinds:
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
 
 
 Pairs = Annotated[
@@ -30,10 +100,12 @@ Pairs = Annotated[
     ),
 ]
 SourceFile = Annotated[
-    Path | None, typer.Option("--source", help="Source lines, parallel to --target.")
+    Path | None,
+    typer.Option("--source", metavar="FILE", help="Source lines, parallel to --target."),
 ]
 TargetFile = Annotated[
-    Path | None, typer.Option("--target", help="Target lines, parallel to --source.")
+    Path | None,
+    typer.Option("--target", metavar="FILE", help="Target lines, parallel to --source."),
 ]
 ColumnNames = Annotated[
     tuple[str, str] | None,
@@ -44,9 +116,45 @@ ColumnNames = Annotated[
     ),
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)]
-Device = Annotated[str, typer.Option("--device", help="Where to compute: auto, cpu, cuda …")]
+BeamSize = Annotated[str | None, setting(SearchConfig, "beam_size")]
+Device = Annotated[str, setting(TrainConfig, "device", "NAME")]
 
 
-def joined(columns: tuple[str, str] | None) -> str | None:
-    """Return the columns as one text, as they were typed."""
-    return None if columns is None else " ".join(columns)
+def origin(
+    pairs: Path | None, source: Path | None, target: Path | None, columns: tuple[str, str] | None
+) -> "Origin":
+    """Return where the pairs are, or say that nobody said."""
+    from regard.api.sources import Origin
+
+    if pairs is None and source is None and target is None:
+        would = "a file of pairs, - for standard input, or --source and --target, would do"
+        raise ConfigError("data", [f"no pairs are given; {would}"])
+    # as text: a path that is "-" is not equal to "-"
+    one, left, right = (None if file is None else str(file) for file in (pairs, source, target))
+    return Origin(one, left, right, None if columns is None else " ".join(columns))
+
+
+def words(origin: "Origin") -> list[object]:
+    """Return the words that say where pairs are, for the next command."""
+    found: list[object] = [] if origin.pairs is None else [origin.pairs]
+    for name, value in (("--source", origin.source), ("--target", origin.target)):
+        found += [] if value is None else [name, value]
+    return found + ([] if origin.columns is None else ["--columns", *origin.columns.split()])
+
+
+def table(head: tuple[str, ...], *rows: tuple[str, ...]) -> str:
+    """Lay out rows under their heads: numbers to the right, text to the left."""
+    from rich.cells import cell_len
+
+    columns = []
+    for column in zip(head, *rows, strict=True):
+        width = max(map(cell_len, column))
+        spaces = [" " * (width - cell_len(cell)) for cell in column]
+        numbers = all(re.match(r"[+-]?\d", cell) for cell in column[1:])
+        columns.append(
+            [
+                space + cell if numbers else cell + space
+                for cell, space in zip(column, spaces, strict=True)
+            ]
+        )
+    return "".join("  ".join(row).rstrip() + "\n" for row in zip(*columns, strict=True))

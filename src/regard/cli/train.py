@@ -1,86 +1,81 @@
 """`regard train`: from a file of pairs to a model file."""
 
+import signal
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from regard.cli import options
-from regard.cli.options import ColumnNames, Pairs, SourceFile, TargetFile, said
+from regard.cli.options import ColumnNames, Pairs, SourceFile, TargetFile, flag, setting
 from regard.config.settings import TrainConfig
+
+PRESETS = "cho2014, sutskever2014, bahdanau2015, luong2015, gehring2017 or vaswani2017."
+
+DevFile = Annotated[
+    Path | None,
+    typer.Option(metavar="PAIRS", help="Pairs to validate on; without, some are held out."),
+]
+Preset = Annotated[str | None, typer.Option(metavar="NAME", help=f"A paper's model: {PRESETS}")]
+Out = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="The model file; else named after PAIRS.")
+]
+Config = Annotated[
+    Path | None,
+    typer.Option(metavar="TOML", help="A file of settings; what it leaves out is chosen."),
+]
+Assignments = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="A.B=C", help="One setting, as train.learning_rate=0.001."),
+]
 
 
 def train(
+    context: typer.Context,
     pairs: Pairs = None,
-    dev: Annotated[
-        Path | None, typer.Option(help="Pairs to validate on; without, some are held out.")
-    ] = None,
+    dev: DevFile = None,
     source: SourceFile = None,
     target: TargetFile = None,
     columns: ColumnNames = None,
-    preset: Annotated[
-        str | None,
-        typer.Option(
-            help="cho2014, sutskever2014, bahdanau2015, luong2015, gehring2017 or vaswani2017."
-        ),
-    ] = None,
-    paper_sizes: Annotated[
-        bool, typer.Option("--paper-sizes", help="Give the preset its paper's sizes.")
-    ] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="The model file; else named after the pairs.", show_default=False),
-    ] = None,
-    config: Annotated[
-        Path | None, typer.Option(help="Settings in a TOML file; what it leaves out is chosen.")
-    ] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="A.B=C", help="One setting, as train.learning_rate=0.001."),
-    ] = None,
-    seed: Annotated[int | None, typer.Option(help=said(TrainConfig, "seed"))] = None,
-    max_steps: Annotated[int | None, typer.Option(help=said(TrainConfig, "max_steps"))] = None,
-    max_minutes: Annotated[
-        float | None, typer.Option(help=said(TrainConfig, "max_minutes"))
-    ] = None,
-    device: Annotated[str | None, typer.Option(help=said(TrainConfig, "device"))] = None,
+    preset: Preset = None,
+    paper_sizes: Annotated[bool, flag("paper-sizes", "Give the preset its paper's sizes.")] = False,
+    out: Out = None,
+    config: Config = None,
+    set_: Assignments = None,
+    seed: Annotated[str | None, setting(TrainConfig, "seed")] = None,
+    max_steps: Annotated[str | None, setting(TrainConfig, "max_steps")] = None,
+    max_minutes: Annotated[str | None, setting(TrainConfig, "max_minutes", "M")] = None,
+    device: Annotated[str | None, setting(TrainConfig, "device", "NAME")] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the run that is there, or start it.")
+        bool, flag("resume", "Go on with the run that is there, or start it.")
     ] = False,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Begin anew, over an older model and run.")
+        bool, flag("overwrite", "Begin anew, over an older model and run.")
     ] = False,
-    allow_changes: Annotated[
-        bool, typer.Option("--allow-changes", help="Resume with other settings.")
-    ] = False,
+    allow_changes: Annotated[bool, flag("allow-changes", "Resume with other settings.")] = False,
     allow_inexact: Annotated[
-        bool,
-        typer.Option("--allow-inexact", help="Resume with other versions, threads or devices."),
+        bool, flag("allow-inexact", "Resume with other versions, threads or devices.")
     ] = False,
     skip_bad_lines: Annotated[
-        bool, typer.Option("--skip-bad-lines", help="Leave bad lines out and name them.")
+        bool, flag("skip-bad-lines", "Leave bad lines out and name them.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing but errors.")] = False,
+    quiet: Annotated[bool, flag("quiet", "Say nothing but errors.")] = False,
 ) -> None:
-    """Learn from pairs of lines. With nothing but a file, every setting is chosen from it."""
-    from regard.api import Order, run
-    from regard.api.sources import Origin
+    """Learn from pairs of lines.
 
-    origin = Origin(pairs, source, target, options.joined(columns))
-    out = out or Path(f"{origin.stem}.regard")
-    said_by_name = {
-        "seed": seed,
-        "max_steps": max_steps,
-        "max_minutes": max_minutes,
-        "device": device,
-    }
+    With nothing but a file, every setting is chosen from it.
+    """
+    from regard.api import Order
+
+    origin = options.origin(pairs, source, target, columns)
+    said = options.values(seed=seed, max_steps=max_steps, max_minutes=max_minutes)
     order = Order(
         origin=origin,
-        dev=dev,
+        dev=None if dev is None else str(dev),
         preset=preset,
         paper_sizes=paper_sizes,
-        settings=_tree(config, set_ or [], said_by_name),
-        out=out,
+        settings=_tree(config, set_ or [], said | ({} if device is None else {"device": device})),
+        out=out or Path(f"{origin.stem}.regard"),
         resume=resume,
         overwrite=overwrite,
         allow_changes=allow_changes,
@@ -88,12 +83,25 @@ def train(
         skip_bad_lines=skip_bad_lines,
         quiet=quiet,
     )
-    done = run(order)
-    if done.stopped_by is not None:
-        options.hint("regard", "train", *_again(order), "--resume")
-        raise typer.Exit(128 + done.stopped_by)
+    if (stopped := _stopped(order)) is not None:
+        again = [word for word in context.obj if word not in ("--resume", "--overwrite")]
+        options.hint("regard", *again, "--resume")
+        raise typer.Exit(128 + stopped)
     if not quiet:
-        options.hint("regard", "translate", out)
+        options.hint("regard", "translate", order.out)
+
+
+def _stopped(order: Any) -> int | None:
+    """Train; return the signal that ended it before its time, if one did."""
+    from regard.api import run
+
+    try:
+        return run(order).stopped_by
+    except KeyboardInterrupt:
+        # before the first update, or when somebody insisted
+        return signal.SIGINT
+    except SystemExit:
+        return signal.SIGTERM
 
 
 def _tree(config: Path | None, assignments: list[str], by_name: dict[str, Any]) -> dict[str, Any]:
@@ -103,18 +111,10 @@ def _tree(config: Path | None, assignments: list[str], by_name: dict[str, Any]) 
 
     tree: dict[str, Any] = {}
     if config is not None:
-        text = "\n".join(line for _, line in read_lines(config))
+        text = "\n".join(line for _, line in read_lines(str(config)))
         tree = read_settings(text, str(config))
     tree = override(tree, assignments)
-    given = {name: value for name, value in by_name.items() if value is not None}
-    if given:
-        section = tree.get("train", {})
-        tree["train"] = {**section, **given} if isinstance(section, dict) else section
+    section = tree.get("train", {})
+    if by_name and isinstance(section, dict):
+        tree = {**tree, "train": {**section, **by_name}}
     return tree
-
-
-def _again(order: Any) -> list[object]:
-    """Return the words that were typed, as far as they say what is trained."""
-    import sys
-
-    return [word for word in sys.argv[2:] if word not in ("--resume", "--overwrite")]

@@ -2,174 +2,167 @@
 
 import json
 import sys
-from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, final
 
 import typer
 
 from regard.cli import options
-from regard.cli.options import Device, said
+from regard.cli.bar import bar
+from regard.cli.options import BeamSize, Device, choice, setting
 from regard.config.settings import SearchConfig
+from regard.errors import ConfigError
 
 if TYPE_CHECKING:
-    from regard.translator import Translation, Translator
+    from regard.translator import Translation
 
 CHUNK = 1024
 """Lines whose outputs are written together."""
 
 
+Models = Annotated[
+    list[Path],
+    typer.Argument(metavar="MODEL", help="A model file, or several that vote.", show_default=False),
+]
+Text = Annotated[
+    str | None,
+    typer.Option(metavar="TEXT", help="One line to translate, instead of standard input."),
+]
+Prefix = Annotated[
+    str, typer.Option(metavar="TEXT", help="What every output begins with.", show_default=False)
+]
+Ban = Annotated[
+    list[str] | None,
+    typer.Option(metavar="SYMBOL", help="A symbol never to write; may be said several times."),
+]
+Unknown = Annotated[
+    str,
+    choice("unknown", "An unknown symbol: copy what was looked at, or mark it �.", "copy", "mark"),
+]
+Format = Annotated[
+    str,
+    choice(
+        "format",
+        "Outputs alone, all that is known of each, or which source token each token looked at.",
+        *("text", "jsonl", "pharaoh"),
+    ),
+]
+
+
 def translate(
-    models: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="MODEL…", help="A model file, or several that vote.", show_default=False
-        ),
-    ],
-    text: Annotated[
-        str | None, typer.Option(help="One line to translate, instead of standard input.")
-    ] = None,
-    beam_size: Annotated[int | None, typer.Option(help=said(SearchConfig, "beam_size"))] = None,
-    nbest: Annotated[int | None, typer.Option(help=said(SearchConfig, "nbest"))] = None,
-    length_penalty: Annotated[
-        float | None, typer.Option(help=said(SearchConfig, "length_penalty"))
-    ] = None,
-    max_length: Annotated[int | None, typer.Option(help=said(SearchConfig, "max_length"))] = None,
-    min_length: Annotated[int | None, typer.Option(help=said(SearchConfig, "min_length"))] = None,
-    same_length: Annotated[
-        bool | None, typer.Option("--same-length", help=said(SearchConfig, "same_length"))
-    ] = None,
-    temperature: Annotated[
-        float | None, typer.Option(help=said(SearchConfig, "temperature"))
-    ] = None,
-    top_k: Annotated[int | None, typer.Option(help=said(SearchConfig, "top_k"))] = None,
-    top_p: Annotated[float | None, typer.Option(help=said(SearchConfig, "top_p"))] = None,
-    seed: Annotated[int | None, typer.Option(help=said(SearchConfig, "seed"))] = None,
-    batch_size: Annotated[int | None, typer.Option(help=said(SearchConfig, "batch_size"))] = None,
-    prefix: Annotated[str, typer.Option(help="What every output begins with.")] = "",
-    ban: Annotated[
-        list[str] | None, typer.Option(metavar="SYMBOL", help="A symbol never to write.")
-    ] = None,
-    unknown: Annotated[
-        str, typer.Option(help="An unknown symbol: copy what was looked at, or mark it with �.")
-    ] = "copy",
-    format_: Annotated[
-        str, typer.Option("--format", help="text, jsonl (all that is known) or pharaoh.")
-    ] = "text",
+    models: Models,
+    text: Text = None,
+    beam_size: BeamSize = None,
+    nbest: Annotated[str | None, setting(SearchConfig, "nbest")] = None,
+    length_penalty: Annotated[str | None, setting(SearchConfig, "length_penalty", "X")] = None,
+    max_length: Annotated[str | None, setting(SearchConfig, "max_length")] = None,
+    min_length: Annotated[str | None, setting(SearchConfig, "min_length")] = None,
+    same_length: Annotated[bool, setting(SearchConfig, "same_length")] = False,
+    temperature: Annotated[str | None, setting(SearchConfig, "temperature", "X")] = None,
+    top_k: Annotated[str | None, setting(SearchConfig, "top_k")] = None,
+    top_p: Annotated[str | None, setting(SearchConfig, "top_p", "X")] = None,
+    seed: Annotated[str | None, setting(SearchConfig, "seed")] = None,
+    batch_size: Annotated[str | None, setting(SearchConfig, "batch_size")] = None,
+    prefix: Prefix = "",
+    ban: Ban = None,
+    unknown: Unknown = "copy",
+    format_: Format = "text",
     device: Device = "auto",
 ) -> None:
-    """Translate each line of standard input; a blank line gives a blank one."""
-    from regard import load
+    """Translate each line of standard input.
+
+    A blank line gives a blank one. At a terminal it asks for lines. With --nbest, a row is line
+    number, score and text.
+    """
+    search = options.values(
+        beam_size=beam_size,
+        nbest=nbest,
+        length_penalty=length_penalty,
+        max_length=max_length,
+        min_length=min_length,
+        temperature=temperature,
+        top_k=top_k,
+        top_p=top_p,
+        seed=seed,
+        batch_size=batch_size,
+    )
+    search |= {"same_length": True} if same_length else {}
+    asked = search | {"prefix": prefix, "banned": ban or [], "unknown": unknown}
+    line = None if text is None else options.line("--text", text)
+    work = _Work(models, asked, format_, device)
+    if line is not None:
+        work.write([line], 1, "--text")
+    elif sys.stdin is not None and sys.stdin.isatty():
+        _converse(work)
+    else:
+        _stream(work)
+    if sys.stdout.isatty():
+        options.hint("regard", "show", models[0], *options.positional(line or "TEXT"))
+
+
+@final
+class _Work:
+    """Lines to rows of output: which model, how it searches, how a row is written."""
+
+    def __init__(
+        self, models: list[Path], asked: dict[str, Any], format_: str, device: str
+    ) -> None:
+        from regard.translator import load
+
+        self.translator = load(*models, device=device)
+        self.asked = asked
+        self.format = format_
+        self.several = asked.get("nbest", self.translator.settings.search.nbest) != 1
+        if format_ == "pharaoh" and self.translator.models[0].decoder.looks is None:
+            problem = f"format = pharaoh, but {models[0]} has no attention; text or jsonl would do"
+            raise ConfigError("translate", [problem])
+
+    def write(self, lines: list[str], first: int, where: str, progress: Any = None) -> None:
+        """Print the outputs in one go, and what there is to say of them to stderr, by line."""
+        answers = self.translator.translate(lines, progress=progress, **self.asked)
+        rows = []
+        for number, answer in enumerate(answers, first):
+            rows.append(self._row(answer, number))
+            for note in answer.notes:
+                print(f"{where}, line {number}: {note}", file=sys.stderr)
+        sys.stdout.write("".join(f"{row}\n" for row in rows))
+        sys.stdout.flush()
+
+    def _row(self, answer: "Translation", number: int) -> str:
+        if self.format == "jsonl":
+            return json.dumps({"line": number} | answer.to_json(), ensure_ascii=False)
+        if self.format == "pharaoh":
+            return "" if answer.alignment is None else answer.alignment.pharaoh(len(answer.tokens))
+        if self.several:
+            found = answer.alternatives or (answer,)
+            return "\n".join(f"{number}\t{one.score:.4f}\t{one.text}" for one in found)
+        return answer.text
+
+
+def _stream(work: _Work) -> None:
+    """Translate a pipe; it is read to its end first, so that a bad line costs no time."""
     from regard.data.pairs import read_lines
 
-    _refuse_choice("format", format_, ("text", "jsonl", "pharaoh"))
-    _refuse_choice("unknown", unknown, ("copy", "mark"))
-    translator = load(*models, device=device)
-    if format_ == "pharaoh" and translator.models[0].decoder.looks is None:
-        _refuse(f"format = pharaoh, but {models[0]} has no attention; text or jsonl would do")
-    settings: dict[str, Any] = {
-        "beam_size": beam_size,
-        "nbest": nbest,
-        "length_penalty": length_penalty,
-        "max_length": max_length,
-        "min_length": min_length,
-        "same_length": same_length,
-        "temperature": temperature,
-        "top_k": top_k,
-        "top_p": top_p,
-        "seed": seed,
-        "batch_size": batch_size,
-        "prefix": prefix,
-        "banned": ban or [],
-        "unknown": unknown,
-    }
-    if text is not None:
-        _write(_translated(translator, [text], settings), format_, 1)
-    elif sys.stdin is not None and sys.stdin.isatty():
-        _converse(translator, settings, format_)
-        options.hint("regard", "show", models[0], "TEXT")
-    else:
-        lines = [line for _, line in read_lines("-")]
-        with _bar(len(lines)) as advance:
-            for first in range(0, len(lines), CHUNK):
-                part = lines[first : first + CHUNK]
-                answers = _translated(translator, part, settings | {"progress": advance})
-                _write(answers, format_, first + 1)
+    lines = [line for _, line in read_lines("-")]
+    some = sum(1 for line in lines if line.strip())
+    with bar(some, wanted=not sys.stdout.isatty()) as progress:
+        for first in range(0, len(lines), CHUNK):
+            part = lines[first : first + CHUNK]
+            work.write(part, first + 1, "standard input", progress)
 
 
-def _translated(
-    translator: "Translator", lines: list[str], settings: dict[str, Any]
-) -> list["Translation"]:
-    return translator.translate(lines, **settings)
-
-
-def _converse(translator: "Translator", settings: dict[str, Any], format_: str) -> None:
+def _converse(work: _Work) -> None:
     """Answer line by line, until there are no more."""
     print("Type a line, Enter translates it; Ctrl-D ends.", file=sys.stderr)
+    # where the output goes to a file, the prompt does not
+    prompt = "> " if sys.stdout.isatty() else ""
     number = 0
     while True:
+        print("" if prompt else "> ", end="", file=sys.stderr, flush=True)
         try:
-            line = input("> ")
+            line = input(prompt)
         except EOFError:
             print(file=sys.stderr)
             return
         number += 1
-        _write(_translated(translator, [line], settings), format_, number)
-
-
-def _write(answers: Iterable["Translation"], format_: str, first: int) -> None:
-    """Print answers in one go, and what there is to say of them to stderr, by line."""
-    rows = []
-    for number, answer in enumerate(answers, first):
-        rows.append(_row(answer, format_, number))
-        for note in answer.notes:
-            print(f"standard input, line {number}: {note}", file=sys.stderr)
-    sys.stdout.write("".join(f"{row}\n" for row in rows))
-    sys.stdout.flush()
-
-
-def _row(answer: "Translation", format_: str, number: int) -> str:
-    if format_ == "jsonl":
-        return json.dumps({"line": number} | answer.to_json(), ensure_ascii=False)
-    if format_ == "pharaoh":
-        return "" if answer.alignment is None else answer.alignment.pharaoh(len(answer.tokens))
-    if answer.alternatives:
-        several = answer.alternatives
-        return "\n".join(f"{number}\t{one.score:.4f}\t{one.text}" for one in several)
-    return answer.text
-
-
-class _bar:  # noqa: N801 (used as a function)
-    """A progress bar with an ETA where somebody looks at stderr and not at stdout."""
-
-    def __init__(self, total: int) -> None:
-        self.total = total
-        self.shown: Any = None
-
-    def __enter__(self) -> Any:
-        if not sys.stderr.isatty() or sys.stdout.isatty():
-            return None
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
-
-        columns = (BarColumn(), MofNCompleteColumn(), "lines", TimeRemainingColumn())
-        self.shown = Progress(*columns, console=Console(stderr=True))
-        self.shown.start()
-        task = self.shown.add_task("", total=self.total)
-        return lambda count: self.shown.advance(task, count)
-
-    def __exit__(self, *problem: object) -> None:
-        if self.shown is not None:
-            self.shown.stop()
-
-
-def _refuse_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        either = f"{', '.join(choices[:-1])} or {choices[-1]}"
-        _refuse(f"{name} = {value}, but it must be {either}")
-
-
-def _refuse(problem: str) -> None:
-    from regard.errors import ConfigError
-
-    raise ConfigError("translate", [problem])
+        work.write([line], number, "standard input")

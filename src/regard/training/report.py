@@ -98,7 +98,7 @@ class PlainLines:
         self.pace.start(step)
 
     def update(self, step: int, loss: float, rate: float, tokens: int) -> None:
-        """Tell of every so manieth update."""
+        """Tell of it, if it is one that is reported."""
         self.pace.update(step, loss, tokens)
         if step % self.pace.config.report_every == 0:
             self._write(self.pace.steps_text(), self.pace.speed_text(), self.pace.left_text())
@@ -142,8 +142,8 @@ class ProgressBar:
         self.sample: Sample | None = None
         self.ended = False
         self.console = _console(file)
-        # what others write to stderr appears above the bar; stdout is not ours to touch. A thread
-        # draws, and it alone: a signal may well write while an update is under way
+        # what others write to stderr appears above the bar; stdout is not ours to touch. Between
+        # start and end a thread alone draws, so that a handler of signals may write at any time
         self.live = Live(
             get_renderable=self.drawn,
             console=self.console,

@@ -61,7 +61,8 @@ def asked_to_stop(file: TextIO | None = None) -> Iterator[Stop]:
 
 
 def _say(file: TextIO) -> None:
-    # a signal may come while this very file is written to (RuntimeError), or when nobody reads it
-    with suppress(OSError, RuntimeError):
+    # a signal may come while this very file is written to, or when it is closed or gone: whatever
+    # becomes of the line, the run is to be saved
+    with suppress(Exception):
         file.write(f"{WAIT}\n")
         file.flush()

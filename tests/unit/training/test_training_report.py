@@ -309,6 +309,7 @@ def test_curves_are_drawn_where_tensorboard_is_installed(monkeypatch, tmp_path):
     if find_spec("tensorboard") is None:
         module = types.ModuleType("torch.utils.tensorboard")
         module.SummaryWriter = SummaryWriter
+        monkeypatch.setattr(SummaryWriter, "made", [])
         monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", module)
     clock = Clock()
     with TensorBoard(tmp_path, "exact", clock) as report:

@@ -1,0 +1,20 @@
+"""How far a long reading of lines has come, where somebody looks at stderr."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def bar(total: int, *, wanted: bool = True) -> Iterator[Callable[[int], None] | None]:
+    """Draw how many lines are done, and how long it will take; yield who is told, or nobody."""
+    if not wanted or sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    columns = (BarColumn(), MofNCompleteColumn(), "lines", TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True)) as shown:
+        task = shown.add_task("", total=total)
+        yield lambda count: shown.advance(task, count)

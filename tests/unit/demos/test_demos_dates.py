@@ -1,0 +1,256 @@
+import re
+import subprocess
+import sys
+import time
+from calendar import isleap
+from datetime import date
+from itertools import product
+
+import pytest
+import torch
+from demo_job import Demo, side
+from search_options import SHARED, wanted
+from training_job import Silent
+
+from regard.data.corpus import write_corpus
+from regard.demos import dates
+from regard.demos.dates import Form, Written
+from regard.models import build
+from regard.search import Request, search
+from regard.training.loop import Job, Validation, learned, train
+from regard.training.state import RunFolder
+
+# written down by hand: what the locales' writers would put on a letter
+BY_HAND = [
+    ("en", "medium", "Mar 5, 2024", date(2024, 3, 5)),
+    ("en", "full", "Wednesday, July 4, 1956", date(1956, 7, 4)),
+    ("de", "medium", "24.12.1999", date(1999, 12, 24)),
+    ("de", "long", "5. März 2024", date(2024, 3, 5)),
+    ("de", "full", "Donnerstag, 9. November 1989", date(1989, 11, 9)),
+    ("fr", "short", "14/07/1789", date(1789, 7, 14)),
+    ("fr", "full", "mardi 14 juillet 1789", date(1789, 7, 14)),
+    ("es", "long", "12 de octubre de 1992", date(1992, 10, 12)),
+    ("it", "long", "2 giugno 1946", date(1946, 6, 2)),
+    ("sv", "short", "2000-02-29", date(2000, 2, 29)),
+    ("hu", "long", "1848. március 15.", date(1848, 3, 15)),
+    ("ru", "full", "суббота, 9 мая 2015\u202fг.", date(2015, 5, 9)),
+    ("el", "long", "25 Μαρτίου 1821", date(1821, 3, 25)),
+    ("ar", "long", "1 يناير 2000", date(2000, 1, 1)),
+    ("hi", "full", "शुक्रवार, 15 अगस्त 1947", date(1947, 8, 15)),
+    ("zh", "full", "1949年10月1日星期六", date(1949, 10, 1)),
+    ("ja", "full", "2011年3月11日金曜日", date(2011, 3, 11)),
+    ("ko", "long", "1945년 8월 15일", date(1945, 8, 15)),
+    ("vi", "full", "Thứ Bảy, 2 tháng 9, 2045", date(2045, 9, 2)),
+]
+
+
+def named(locale, name):
+    (form,) = (form for form in dates.forms() if form[:2] == (locale, name))
+    return form
+
+
+@pytest.mark.parametrize(("locale", "name", "line", "day"), BY_HAND)
+def test_a_day_is_written_as_people_of_the_place_write_it(locale, name, line, day):
+    assert named(locale, name).write(day) == line
+
+
+def test_there_are_over_twenty_locales_each_with_its_three_longer_formats():
+    kept = {form[:2] for form in dates.forms()}
+    assert len(set(dates.LOCALES)) == len(dates.LOCALES) >= 20
+    assert set(product(dates.LOCALES, ("medium", "long", "full"))) < kept
+    assert len(kept) == len(dates.forms())
+
+
+def test_a_short_format_is_kept_only_with_its_four_digit_year():
+    kept = {form.locale for form in dates.forms() if form.format == "short"}
+    assert {"fr", "nl", "sv", "ru", "hu", "ja", "zh"} <= kept
+    # 5/3/24, 05.03.24 and the like
+    assert not {"en", "de", "es", "it", "el", "hi", "ko", "vi"} & kept
+
+
+def assert_one_day_a_line(years):
+    """Different years cannot meet, since each line names its own: it is enough to look in each."""
+    count = 0
+    for year in years:
+        meant = {}
+        for form, day in product(dates.forms(), dates.days([year])):
+            line = form.write(day)
+            assert re.findall(r"[0-9]{3,}", line) == [str(year)], (form, line)
+            assert meant.setdefault(line, day) == day, (form, line)
+            count += 1
+    return count
+
+
+def test_no_line_stands_for_two_days_in_any_kind_of_year():
+    # leap or not, and the weekday of its first day: a year has no other calendar
+    kinds = {(isleap(year), date(year, 1, 1).weekday()): year for year in dates.YEARS}
+    assert len(kinds) == 14
+    assert assert_one_day_a_line(kinds.values()) > 14 * 365 * 60
+
+
+@pytest.mark.slow
+def test_no_line_stands_for_two_days_in_any_year(record_property):
+    record_property("lines", assert_one_day_a_line(dates.YEARS))
+
+
+def form(locale, pattern):
+    return Form(locale, "short", lambda day: day.strftime(pattern))
+
+
+@pytest.mark.parametrize(
+    ("patterns", "kept"),
+    [
+        (["%d/%m/%Y", "%m/%d/%Y"], []),
+        (["%d.%m.%Y", "%m/%d/%Y"], ["%d.%m.%Y", "%m/%d/%Y"]),
+        (["%d/%m/%Y", "%d/%m/%Y"], ["%d/%m/%Y", "%d/%m/%Y"]),
+        (["%d/%m/%y", "%Y-%m-%d"], ["%Y-%m-%d"]),
+        (["%B %Y", "%Y, day %d of %B"], ["%Y, day %d of %B"]),
+        (["%d%m%Y", "%Y-%m-%d"], ["%Y-%m-%d"]),
+        # too short to be kept itself, it takes nobody along: 1/02/2024 is not 01/02/24
+        (["%m/%d/%y", "%d/%m/%Y"], ["%d/%m/%Y"]),
+    ],
+)
+def test_what_could_be_two_days_is_not_kept(patterns, kept):
+    forms = [form(pattern, pattern) for pattern in patterns]
+    assert [form.locale for form in dates.unambiguous(forms, dates.days([2024]))] == kept
+
+
+def test_a_year_of_another_calendar_is_not_kept():
+    buddhist = Form("th", "long", lambda day: f"{day.day} {day.month} {day.year + 543}")
+    digits = str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩")
+    eastern = Form("ar_EG", "long", lambda day: day.isoformat().translate(digits))
+    assert dates.unambiguous([buddhist, eastern], dates.days([2024])) == []
+
+
+def test_the_days_are_a_whole_turn_of_the_calendar():
+    # 400 years of 365 days, 97 of them with one more
+    assert len(set(dates.days())) == len(dates.days()) == 400 * 365 + 97
+    assert dates.days([2023])[0] == date(2023, 1, 1)
+    assert dates.days([2024])[59:61] == [date(2024, 2, 29), date(2024, 3, 1)]
+
+
+@pytest.mark.parametrize("seed", [1, 7])
+def test_days_held_out_are_in_no_training_pair(seed):
+    split = dates.split(seed)
+    assert len(split.test) == 1000
+    assert sorted(split.train + split.dev + split.test) == dates.days()
+    test = {day.isoformat() for day in split.test}
+    dev = {day.isoformat() for day in split.dev}
+    trained = {iso for _, iso in dates.pairs(seed)}
+    assert not trained & (test | dev)
+    assert {iso for _, iso in dates.dev_pairs(seed)} <= dev
+    assert {row.target for row in dates.unseen(seed)} == test
+
+
+def test_another_seed_holds_out_other_days_and_the_same_seed_the_same():
+    assert dates.split(1) == dates.split.__wrapped__(1)
+    assert set(dates.split(1).test) != set(dates.split(2).test)
+    assert dates.pairs(3) == dates.pairs(3)
+    assert dates.pairs(3) != dates.pairs(4)
+
+
+def test_every_form_is_tested_on_every_day_held_out_and_trained_on_as_many():
+    rows = dates.unseen()
+    assert len({row[:2] for row in rows}) * 1000 == len({(*row[:2], row.target) for row in rows})
+    lines = [line for line, _ in dates.pairs()]
+    assert len(lines) == len(dates.forms()) * dates.TRAINED_A_FORM
+    assert sum(line.endswith("曜日") for line in lines) == dates.TRAINED_A_FORM
+    assert 300 <= len(dates.dev_pairs()) <= 400
+
+
+def test_pairs_say_what_they_mean():
+    tongues = {"März": 3, "avril": 4, "сентября": 9, "Δεκεμβρίου": 12}
+    found = [(line, iso, name) for line, iso in dates.pairs() for name in tongues if name in line]
+    assert {name for _, _, name in found} == set(tongues)
+    for line, iso, name in found:
+        day, year = re.findall(r"[0-9]+", line)
+        assert iso == f"{year}-{tongues[name]:02d}-{int(day):02d}"
+
+
+def test_what_is_shown_are_days_of_the_test_in_many_scripts():
+    shown = dates.shown()
+    assert len(shown) == len(dates.SHOWN) >= 8
+    assert len({iso for _, iso in shown}) == len(shown)
+    assert set(shown) < {row[2:] for row in dates.unseen()}
+    alphabets = ("[A-Za-z]", "[а-я]", "[α-ω]", "[ا-ي]", "[क-ह]", "年", "[가-힣]")
+    for alphabet in alphabets:
+        assert any(re.search(alphabet, line) for line, _ in shown), alphabet
+
+
+def test_exactness_is_counted_for_each_locale_and_format():
+    rows = [
+        Written("de", "long", "1. Mai 2024", "2024-05-01"),
+        Written("de", "long", "2. Mai 2024", "2024-05-02"),
+        Written("de", "short", "1.5.2024", "2024-05-01"),
+        Written("fi", "short", "1.5.2024", "2024-05-01"),
+    ]
+    outputs = {"1. Mai 2024": "2024-05-01", "2. Mai 2024": "2024-05-2", "1.5.2024": "2024-05-01"}
+    assert dates.exact(rows, outputs) == {
+        ("de", "long"): 50.0,
+        ("de", "short"): 100.0,
+        ("fi", "short"): 100.0,
+    }
+
+
+def test_settings_are_of_a_seed_and_end_with_the_last_weights():
+    settings = dates.settings(5)
+    assert settings.train.seed == 5
+    assert settings.train.max_steps % settings.train.validate_every == 0
+    assert (settings.train.average, settings.train.average_of) == (1, "last")
+    # the ten characters of a date, and room to be seen to miss the end
+    assert settings.search.max_length > 10
+    assert build(settings.model, 11, 13).decoder.looks == (1, 1)
+
+
+def test_importing_the_demo_needs_neither_torch_nor_babel():
+    script = (
+        "import sys, regard.demos.dates\n"
+        "print(sorted({'torch', 'numpy', 'babel'} & set(sys.modules)))"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert run.stdout == "[]\n"
+
+
+def learn(folder, seed):
+    """Train as the settings say, validating on days that are neither trained nor tested on."""
+    pairs, dev, settings = dates.pairs(seed), dates.dev_pairs(seed), dates.settings(seed)
+    source = side(settings.text.source, [line for line, _ in pairs])
+    target = side(settings.text.target, [iso for _, iso in pairs])
+    corpus = write_corpus(
+        folder / "corpus", [(source.ids(line), target.ids(iso)) for line, iso in pairs]
+    )
+    torch.manual_seed(seed)
+    model = build(settings.model, len(source.vocabulary), len(target.vocabulary))
+    options = {name: getattr(settings.search, name) for name in SHARED}
+
+    def exact(model):
+        outputs = Demo(model, source, target, options).lines([line for line, _ in dev])
+        return Validation(100 * sum(map(str.__eq__, outputs, [iso for _, iso in dev])) / len(dev))
+
+    job = Job(model, corpus, settings.train, RunFolder(folder), exact, True, {})
+    return Demo(learned(job, train(job, Silent())), source, target, options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_thousand_unseen_days_are_read_in_every_locale_and_format(
+    tmp_path, seed, record_property
+):
+    start = time.monotonic()
+    demo = learn(tmp_path, seed)
+    trained = time.monotonic()
+    rows = dates.unseen(seed)
+    # a line has one answer, however many forms write it
+    lines = list(dict.fromkeys(row.source for row in rows))
+    requests = [Request(tuple(demo.source.ids(line))) for line in lines]
+    found = search([demo.model], requests, wanted(**demo.search), batch_size=256)
+    words = [demo.target.vocabulary.tokens(best[0].words) for best in found]
+    scores = dates.exact(rows, dict(zip(lines, map(demo.target.line, words), strict=True)))
+    record_property("forms", len(scores))
+    record_property("lines", len(rows))
+    record_property("exact", round(sum(scores.values()) / len(scores), 3))
+    record_property("worst", min(scores.values()))
+    record_property("train_s", round(trained - start))
+    record_property("search_s", round(time.monotonic() - trained))
+    assert len(scores) == len(dates.forms())
+    assert min(scores.values()) >= 99, sorted(scores.items(), key=lambda item: item[1])[:5]
