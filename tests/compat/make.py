@@ -14,7 +14,7 @@ import torch
 import regard
 
 PRESETS = {
-    "cho2014": {"embedding_size": 8, "hidden_size": 32, "readout_size": 16},
+    "cho2014": {"embedding_size": 8, "hidden_size": 28, "readout_size": 14},
     "sutskever2014": {"embedding_size": 8, "hidden_size": 32, "num_layers": 1},
     "bahdanau2015": {
         "embedding_size": 8,

@@ -7,9 +7,10 @@ on real tasks; `dev/LOG.md` tells how.
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar, final
+from typing import Any, NamedTuple, TypeVar, final, get_type_hints
 
 from regard.api.look import Look, SideLook
+from regard.config.checks import choices, must_be, shown, unknown_choice
 from regard.config.model import ModelConfig
 from regard.config.settings import Settings
 from regard.config.toml import Tree, settings_from, to_tree
@@ -190,23 +191,31 @@ class _Model:
 
     def tree(self) -> Tree:
         """Return the whole section; of sizes that cannot be, those that suit."""
-        sizes = self.suited if list(self.problems()) else self.suited | self.sizes
+        sizes = self.suited if self.problems() else self.suited | self.sizes
         made = to_tree(Settings(model=self.make(**sizes)))["model"]
         return _overridden(made, {k: v for k, v in self.said.items() if k not in self.sizes})
 
-    def problems(self) -> Iterator[str]:
+    def problems(self) -> list[str]:
         """Say what is wrong with each size by itself, or else with all of them together."""
-        alone = [p for key in self.sizes for p in self._refused({key: self.sizes[key]}, key)]
-        yield from alone or self._refused(self.sizes, "model")
+        alone = [p for key, value in self.sizes.items() for p in self._refused_alone(key, value)]
+        return alone or [f"model: {problem}" for problem in self._refused(self.sizes)]
 
-    def _refused(self, sizes: Tree, name: str) -> list[str]:
+    def _refused_alone(self, key: str, value: Any) -> list[str]:
+        hint = get_type_hints(self.make)[key]
+        if names := choices(hint):
+            return [] if value in names else [unknown_choice(f"model.{key}", value, names)]
+        if type(value) not in ((int, float) if hint is float else (hint,)):
+            return [f"model.{key} = {shown(value)}, but it must be {must_be(hint)}"]
+        # a part may call it by another name
+        found = self._refused({key: value})
+        return [f"model.{p}" if p.startswith(f"{key} ") else f"model.{key}: {p}" for p in found]
+
+    def _refused(self, sizes: Tree) -> tuple[str, ...]:
         try:
             self.make(**{**self.suited, **sizes})
         except ConfigError as error:
-            # a part may call it by another name
-            own = [p if p.startswith(f"{name} ") else f"{name}: {p}" for p in error.problems]
-            return [f"model.{p}".replace("model.model: ", "model: ") for p in own]
-        return []
+            return error.problems
+        return ()
 
 
 def _suited(look: Look, tree: Tree, name: str, paper: bool) -> tuple[Tree, list[Chosen]]:
@@ -263,12 +272,13 @@ def _train(look: Look, tree: Tree) -> Iterator[tuple[str, Any, str]]:
     tokens = look.pairs * max(
         _symbols(look.source, kinds.get("source")), _symbols(look.target, kinds.get("target"))
     )
-    batch = min(4096, max(256, 64 * round(tokens / 40 / 64)))
+    sentences = _sentences(look, tree)
+    batch = min(2048 if sentences else 4096, max(256, 64 * round(tokens / 40 / 64)))
     yield "batch_tokens", batch, f"about {tokens:,.0f} symbols, in at least 40 batches"
     said = tree["train"].get("batch_tokens", batch)
     batch = said if isinstance(said, int) and said > 0 else batch
     per_epoch = max(1, round(tokens / batch))
-    passes = min(100, max(15, round(500_000 / look.pairs)))
+    passes = min(100, max(15, round((300_000 if sentences else 500_000) / look.pairs)))
     steps = min(50_000, max(300, passes * per_epoch))
     yield "max_steps", steps, f"{steps / per_epoch:.0f} passes over the pairs"
     said = tree["train"].get("max_steps", steps)
@@ -277,15 +287,23 @@ def _train(look: Look, tree: Tree) -> Iterator[tuple[str, Any, str]]:
     yield "validate_every", every, f"{steps // every} validations"
     yield "save_every", every, "after each validation"
     yield "report_every", max(1, min(50, every // 5)), "a few between two validations"
-    yield "learning_rate", 0.002, "the largest that recurrent models of these sizes bear"
+    if _section(_section(tree, "model"), "decoder").get("kind") in ("transformer", "convolutional"):
+        yield "learning_rate", 0.001, "models without recurrence bear no larger one"
+    else:
+        yield "learning_rate", 0.002, "the largest that recurrent models of these sizes bear"
     yield "schedule", "cosine", "the last updates are the smallest"
     yield "warmup_steps", min(500, steps // 20), "the first updates are small"
     yield "average", 3, "the mean of the three best is steadier than the best"
-    translation = {kinds.get("source"), kinds.get("target")} & {"words", *SUBWORDS}
-    if translation and look.target.mean_words >= 4:
+    if sentences:
         yield "metric", "bleu", "the targets are sentences"
     else:
         yield "metric", "exact", "the targets are short"
+
+
+def _sentences(look: Look, tree: Tree) -> bool:
+    """Whether the targets are sentences of words, not words of letters or sounds."""
+    kinds = {tree["text"].get("source"), tree["text"].get("target")}
+    return bool(kinds & {"words", *SUBWORDS}) and look.target.mean_words >= 4
 
 
 def _search(look: Look, tree: Tree) -> Iterator[tuple[str, Any, str]]:

@@ -27,7 +27,7 @@ from regard.store import Saved
 from regard.text.normalize import FORMS
 from regard.training.estimate import estimate
 from regard.training.loop import Job, learned, train
-from regard.training.report import make_report
+from regard.training.report import Several, TensorBoard, make_report
 from regard.training.state import RunFolder
 from regard.training.stopping import asked_to_stop
 from regard.translator import Translator, chosen_device, load
@@ -89,8 +89,10 @@ def _train(order: Order, job: Job, judge: Judge, facts: dict[str, Any], tell: Te
     if not order.quiet and not _over(job.folder, job.reopened):
         guess = estimate(job, judge.time, job.folder.progress().step)
         tell(f"{sum(p.numel() for p in job.model.parameters()):,} parameters; {guess}")
-    report = make_report(job.config, job.config.metric, quiet=order.quiet)
-    with asked_to_stop() as stop, report:
+    reports = [make_report(job.config, job.config.metric, quiet=order.quiet)]
+    if order.out is not None:
+        reports.append(TensorBoard(job.folder.path / "tensorboard", job.config.metric))
+    with asked_to_stop() as stop, Several(reports) as report:
         progress = train(job, report, stop)
     if not progress.finished:
         return Done(None, stop.signal)
@@ -99,7 +101,7 @@ def _train(order: Order, job: Job, judge: Judge, facts: dict[str, Any], tell: Te
     if order.out is not None:
         translator.save(order.out)
         scores = ", ".join(f"{s['name']} {s['value']:.2f}" for s in translator.summary["scores"])
-        tell(f"saved {order.out}; on {len(judge.prepared.dev):,} held-out sources: {scores}")
+        tell(f"saved {order.out}; validation sources {len(judge.prepared.dev):,}: {scores}")
     return Done(translator, None)
 
 

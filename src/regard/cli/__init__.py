@@ -3,7 +3,7 @@
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, cast
 
 import typer
@@ -23,6 +23,11 @@ from regard.errors import RegardError
 
 UsageError = cast(type[typer.BadParameter], typer.BadParameter.__mro__[1])
 """What typer raises, under no name of its own, for words that are no command line."""
+
+COMMANDS: dict[str, Callable[..., None]] = {
+    command.__name__: command
+    for command in (train, translate, evaluate, show, check, info, demo, doctor)
+}
 
 app = typer.Typer(
     name="regard",
@@ -62,7 +67,7 @@ def root(
     """Hold the options of every command."""
 
 
-for command in (train, translate, evaluate, show, check, info, demo, doctor):
+for command in COMMANDS.values():
     app.command()(command)
 
 
@@ -76,8 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = ended.exit_code
     except UsageError as error:
         code = _refused(error.format_message())
-        command = error.ctx.command_path if error.ctx else "regard"
-        hint(*command.split(), "--help")
+        hint("regard", *(word for word in words[:1] if word in COMMANDS), "--help")
     except RegardError as error:
         code = _refused(str(error))
     except BrokenPipeError:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from regard.cli import options
-from regard.cli.options import ColumnNames, Pairs, SourceFile, TargetFile, choice
+from regard.cli.options import ColumnNames, Pairs, SourceFile, TargetFile, choice, file_option
 
 if TYPE_CHECKING:
     from regard.api.automatic import Chosen
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def check(
     pairs: Pairs = None,
     dev: Annotated[
-        Path | None, typer.Option(metavar="PAIRS", help="Validation pairs, to see what is in both.")
+        Path | None, file_option("dev", "Validation pairs, to see what is in both.", "PAIRS")
     ] = None,
     source: SourceFile = None,
     target: TargetFile = None,

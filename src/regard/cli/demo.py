@@ -3,7 +3,7 @@
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -36,42 +36,30 @@ def demo(
 
 
 def _dates(seed: int, path: Path) -> None:
+    from regard.cli.bar import bar
     from regard.demos import dates
 
-    translator = _trained(dates.pairs(seed), dates.dev(seed), dates.settings(seed), path)
-    found = _judged_by_form(translator, dates.unseen(seed))
-    right, asked = (sum(counts) for counts in zip(*found.values(), strict=True))
-    worst = min(found, key=lambda form: found[form][0] / found[form][1])
+    translator = _trained(dates.pairs(seed), dates.dev_pairs(seed), dates.settings(seed), path)
+    unseen = dates.unseen(seed)
+    # some locales write a day alike: such a line is asked once
+    lines = list({date.source for date in unseen})
+    print(f"reading {len(lines):,} dates of 1,000 days it has never seen", file=sys.stderr)
+    with bar(len(lines)) as advance:
+        answers = translator.translate(lines, beam_size=1, batch_size=256, progress=advance)
+    found = dates.exact(unseen, {answer.source: answer.text for answer in answers})
+    worst = min(found, key=lambda form: found[form])
+    locales = len({locale for locale, _ in found})
     print(
-        f"\n{right:,} of {asked:,} dates right ({right / asked:.2%}): 1,000 days that were never "
-        f"trained on, each in {len(found)} written forms of {len({x for x, _ in found})} locales"
+        f"\n{sum(found.values()) / len(found):.2f} % of 1,000 days that were never trained on are "
+        f"right, in {len(found)} formats of {locales} locales; the hardest, {' '.join(worst)}, "
+        f"{found[worst]:.1f} %\n"
     )
-    share = found[worst][0] / found[worst][1]
-    print(f"the hardest form: {' '.join(worst)}, {share:.1%}\n")
-    examples = translator.translate([written for written, _ in dates.EXAMPLES])
+    examples = translator.translate([source for source, _ in dates.shown(seed)])
     _print_answers(examples)
-    _draw(examples[0])
-    last = dates.EXAMPLES[-1][0]
-    print(f"More to try: regard show {path} '{last}'", file=sys.stderr)
-    print("             regard demo apples", file=sys.stderr)
-    options.hint("regard", "translate", path)
-
-
-def _judged_by_form(
-    translator: "Translator", unseen: list[Any]
-) -> dict[tuple[str, str], tuple[int, int]]:
-    """Count what is right and what was asked, for each locale and format."""
-    from regard.cli.bar import bar
-
-    with bar(len(unseen)) as advance:
-        answers = translator.translate(
-            [date.written for date in unseen], beam_size=1, batch_size=256, progress=advance
-        )
-    found: dict[tuple[str, str], tuple[int, int]] = {}
-    for date, answer in zip(unseen, answers, strict=True):
-        right, asked = found.get((date.locale, date.format), (0, 0))
-        found[date.locale, date.format] = right + (answer.text == date.iso), asked + 1
-    return found
+    _draw(examples[1])
+    print(f"\n{dates.WHY}")
+    options.hint("regard", "show", path, examples[-1].source)
+    options.hint("regard", "demo", "apples")
 
 
 def _words(seed: int, path: Path) -> None:

@@ -8,7 +8,16 @@ import typer
 
 from regard.cli import options
 from regard.cli.bar import bar
-from regard.cli.options import BeamSize, ColumnNames, Device, SourceFile, TargetFile, choice, whole
+from regard.cli.options import (
+    BeamSize,
+    ColumnNames,
+    Device,
+    SourceFile,
+    TargetFile,
+    choice,
+    file_argument,
+    whole,
+)
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -23,10 +32,9 @@ METRICS = "bleu,chrf,ter,exact,cer,wer"
 def evaluate(
     files: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="MODEL [MODEL] PAIRS",
-            help="One model or two, then the pairs (which --source and --target can replace).",
-            show_default=False,
+        file_argument(
+            "MODEL [MODEL] PAIRS",
+            "One model or two, then the pairs (which --source and --target can replace).",
         ),
     ],
     source: SourceFile = None,
@@ -48,8 +56,8 @@ def evaluate(
 
     All targets of a source are its references.
     """
-    from regard.translator import load
     from regard.metrics import bootstrap, scores
+    from regard.translator import load
 
     names = [name.strip() for name in metrics.split(",")]
     scores.check_names(names)

@@ -28,6 +28,16 @@ def flag(name: str, help_: str) -> Any:
     return typer.Option(f"--{name}", help=help_)
 
 
+def file_argument(metavar: str, help_: str) -> Any:
+    """Return an argument that is a file; whether it can be read is told by who reads it."""
+    return typer.Argument(metavar=metavar, help=help_, readable=False, show_default=False)
+
+
+def file_option(name: str, help_: str, metavar: str) -> Any:
+    """Return an option that takes a file, as above."""
+    return typer.Option(f"--{name}", metavar=metavar, help=help_, readable=False)
+
+
 def setting(section: type[Any], name: str, metavar: str = "N") -> Any:
     """Return the option of a setting; what it is for is said where it is defined.
 
@@ -93,19 +103,16 @@ def _number(text: str) -> Any:
 
 Pairs = Annotated[
     Path | None,
-    typer.Argument(
-        metavar="PAIRS",
-        help="Pairs of lines: a TSV, or .jsonl with source and target; plain or gzip; - for stdin.",
-        show_default=False,
+    file_argument(
+        "PAIRS",
+        "Pairs of lines: a TSV, or .jsonl with source and target; plain or gzip; - for stdin.",
     ),
 ]
 SourceFile = Annotated[
-    Path | None,
-    typer.Option("--source", metavar="FILE", help="Source lines, parallel to --target."),
+    Path | None, file_option("source", "Source lines, parallel to --target.", "FILE")
 ]
 TargetFile = Annotated[
-    Path | None,
-    typer.Option("--target", metavar="FILE", help="Target lines, parallel to --source."),
+    Path | None, file_option("target", "Target lines, parallel to --source.", "FILE")
 ]
 ColumnNames = Annotated[
     tuple[str, str] | None,
@@ -115,7 +122,7 @@ ColumnNames = Annotated[
         help="Columns of a TSV for each side, from 1, as source=1,3 target=2.",
     ),
 ]
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)]
+Model = Annotated[Path, file_argument("MODEL", "A model file.")]
 BeamSize = Annotated[str | None, setting(SearchConfig, "beam_size")]
 Device = Annotated[str, setting(TrainConfig, "device", "NAME")]
 

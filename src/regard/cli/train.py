@@ -7,22 +7,26 @@ from typing import Annotated, Any
 import typer
 
 from regard.cli import options
-from regard.cli.options import ColumnNames, Pairs, SourceFile, TargetFile, flag, setting
+from regard.cli.options import (
+    ColumnNames,
+    Pairs,
+    SourceFile,
+    TargetFile,
+    file_option,
+    flag,
+    setting,
+)
 from regard.config.settings import TrainConfig
 
 PRESETS = "cho2014, sutskever2014, bahdanau2015, luong2015, gehring2017 or vaswani2017."
 
 DevFile = Annotated[
-    Path | None,
-    typer.Option(metavar="PAIRS", help="Pairs to validate on; without, some are held out."),
+    Path | None, file_option("dev", "Pairs to validate on; without, some are held out.", "PAIRS")
 ]
 Preset = Annotated[str | None, typer.Option(metavar="NAME", help=f"A paper's model: {PRESETS}")]
-Out = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="The model file; else named after PAIRS.")
-]
+Out = Annotated[Path | None, file_option("out", "The model file; else named after PAIRS.", "FILE")]
 Config = Annotated[
-    Path | None,
-    typer.Option(metavar="TOML", help="A file of settings; what it leaves out is chosen."),
+    Path | None, file_option("config", "A file of settings; what it leaves out is chosen.", "TOML")
 ]
 Assignments = Annotated[
     list[str] | None,

@@ -9,7 +9,7 @@ import typer
 
 from regard.cli import options
 from regard.cli.bar import bar
-from regard.cli.options import BeamSize, Device, choice, setting
+from regard.cli.options import BeamSize, Device, choice, file_argument, setting
 from regard.config.settings import SearchConfig
 from regard.errors import ConfigError
 
@@ -20,10 +20,7 @@ CHUNK = 1024
 """Lines whose outputs are written together."""
 
 
-Models = Annotated[
-    list[Path],
-    typer.Argument(metavar="MODEL", help="A model file, or several that vote.", show_default=False),
-]
+Models = Annotated[list[Path], file_argument("MODEL", "A model file, or several that vote.")]
 Text = Annotated[
     str | None,
     typer.Option(metavar="TEXT", help="One line to translate, instead of standard input."),
@@ -116,6 +113,8 @@ class _Work:
         if format_ == "pharaoh" and self.translator.models[0].decoder.looks is None:
             problem = f"format = pharaoh, but {models[0]} has no attention; text or jsonl would do"
             raise ConfigError("translate", [problem])
+        # what is wrong with the options is said before anybody types a line
+        self.translator.translate([], **asked)
 
     def write(self, lines: list[str], first: int, where: str, progress: Any = None) -> None:
         """Print the outputs in one go, and what there is to say of them to stderr, by line."""

@@ -22,7 +22,7 @@ from regard.config.settings import DataConfig, SearchConfig, Settings, TextConfi
 WHO = {"我": "i", "你": "you", "他": "he", "她": "she", "我们": "we", "他们": "they"}
 SINGULAR = ("he", "she")
 LIKES = {"爱吃": "love", "想吃": "want", "喜欢": "like", "讨厌": "hate"}
-LOOKS = {"": "", "红": "red", "大": "big", "小": "small"}
+LOOKS = {"红": "red", "大": "big", "小": "small"}
 WHAT = {
     "苹果": "apples",
     "香蕉": "bananas",
@@ -31,15 +31,16 @@ WHAT = {
     "桃子": "peaches",
     "橙子": "oranges",
 }
-WHEN = {"": "", "今天": "today", "现在": "now"}
+WHEN = {"今天": "today", "现在": "now"}
 NOT = "不"
 ASKED = ("我爱吃苹果", "i love apples")
-TRAINED = 256
+TRAINED = 384
 
 WHY = (
-    "No sentence tells which character is whose, but each word comes in many sentences, and looking "
-    "at its own characters is what serves in all of them. "
-    "So 我爱吃苹果 is translated though it was never trained on, and the weights show an alignment."
+    "No sentence tells which characters are whose, but each word comes in many sentences, and "
+    "looking at its own characters is what serves in all of them. "
+    "The decoder starts from nothing, so that it knows of the source only what it has looked at. "
+    "That is why 我爱吃苹果, never trained on, is translated, and why the weights are an alignment."
 )
 
 
@@ -55,16 +56,21 @@ class Sentence(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    chinese: str
-    english: str
+    """A word in both languages; an empty one stands for what a sentence does not have."""
+
+    chinese: str = ""
+    english: str = ""
 
 
 def family() -> list[Sentence]:
     """Return every sentence that the tables make."""
-    # where the time stands: in front of everything, or behind the pronoun (in English at the end)
-    times = [(_Piece("", ""), True), *product(_pieces(WHEN)[1:], (True, False))]
-    parts = product(_pieces(WHO), _pieces(LIKES), _pieces(LOOKS), _pieces(WHAT), (False, True))
-    return [_sentence(*part, *time) for part, time in product(parts, times)]
+    now = _pieces(WHEN)
+    # a time stands in front of everything or behind the pronoun; in English that is at the end
+    times = [(_Piece(), _Piece()), *((t, _Piece()) for t in now), *((_Piece(), t) for t in now)]
+    looks = [_Piece(), *_pieces(LOOKS)]
+    negations = [_Piece(), _Piece(NOT, "not")]
+    tables = (_pieces(WHO), _pieces(LIKES), looks, _pieces(WHAT), negations, times)
+    return [_sentence(*parts) for parts in product(*tables)]
 
 
 def pairs() -> list[tuple[str, str]]:
@@ -88,28 +94,29 @@ def content() -> dict[str, str]:
         english: chinese
         for table in (WHO, LIKES, LOOKS, WHAT, WHEN)
         for chinese, english in table.items()
-        if chinese
     }
     return words | {f"{like}s": chinese for chinese, like in LIKES.items()} | {"not": NOT}
 
 
 def settings(seed: int = 1) -> Settings:
-    """Return a model of Luong's whose weights fall on single words, without input feeding.
+    """Return Luong's model, read from both ends, its decoder starting from zero, nothing fed back.
 
-    There is one validation, at the end: the last weights are the ones kept.
+    Whatever reaches the decoder by another way than attention would blur the alignment: a summary
+    of the source tells it what to write wherever it looks. There is one validation, at the end: the
+    last weights are the ones kept.
     """
     max_steps = 300
     return Settings(
         data=DataConfig(dev_share=0.0),
         text=TextConfig(source="characters", target="words"),
         model=ModelConfig(
-            source=EmbeddingConfig(size=32),
-            target=EmbeddingConfig(size=32),
+            source=EmbeddingConfig(size=32, dropout=0.2),
+            target=EmbeddingConfig(size=32, dropout=0.2),
             encoder=RecurrentEncoderConfig(cell="gru_after", hidden_size=32, bidirectional=True),
-            summary="last",
             decoder=LuongDecoderConfig(
                 cell="gru_after",
                 hidden_size=64,
+                first="zero",
                 attention=AttentionConfig(score="bilinear"),
                 input_feeding=False,
             ),
@@ -143,24 +150,25 @@ def _sentence(
     likes: _Piece,
     looks: _Piece,
     what: _Piece,
-    negated: bool,
-    when: _Piece,
-    early: bool,
+    no: _Piece,
+    when: tuple[_Piece, _Piece],
 ) -> Sentence:
     """Put a sentence together: the same pieces in the order of each language."""
-    no = _Piece(NOT, "not") if negated else _Piece("", "")
+    first, second = when
     singular = who.english in SINGULAR
-    verb = _Piece(likes.chinese, f"{likes.english}s" if singular and not negated else likes.english)
-    helper = _Piece("", ("does" if singular else "do") if negated else "")
-    first, second = (when, _Piece("", "")) if early else (_Piece("", ""), when)
-    chinese = [first, who, second, no, verb, looks, what]
-    english = [first, who, helper, no, verb, looks, what, second]
-    places: dict[str, tuple[int, ...]] = {"": ()}
+    verb, helper = likes, _Piece()
+    if no.english:
+        helper = _Piece("", "does" if singular else "do")
+    elif singular:
+        verb = _Piece(likes.chinese, f"{likes.english}s")
+    places: dict[str, tuple[int, ...]] = {}
     source = ""
-    for piece in chinese:
+    for piece in (first, who, second, no, verb, looks, what):
         end = len(source) + len(piece.chinese)
         places[piece.chinese] = tuple(range(len(source), end))
         source += piece.chinese
-    words = [piece for piece in english if piece.english]
-    target = " ".join(piece.english for piece in words)
-    return Sentence(source, target, tuple(places[piece.chinese] for piece in words))
+    # what is not there, and the helper, which Chinese does without
+    places[""] = ()
+    said = [p for p in (first, who, helper, no, verb, looks, what, second) if p.english]
+    target = " ".join(piece.english for piece in said)
+    return Sentence(source, target, tuple(places[piece.chinese] for piece in said))

@@ -86,9 +86,10 @@ def train(job: Job, report: Report, stop: Callable[[], bool] = lambda: False) ->
         group = list(islice(batches, config.accumulate))
         progress = replace(progress, step=progress.step + 1, epoch=group[-1][0], batch=group[-1][1])
         loss, tokens = update(job, optimizer, [b.to(device) for _, _, b in group], progress.step)
-        report.update(progress.step, loss, learning_rate(config, progress.step), tokens)
+        rate = learning_rate(config, progress.step)
+        report.update(progress.step, loss, rate, tokens)
         if progress.step % config.report_every == 0:
-            job.folder.log({"step": progress.step, "loss": loss})
+            job.folder.log({"step": progress.step, "loss": loss, "rate": rate, "tokens": tokens})
         last = progress.step >= config.max_steps or time.monotonic() > deadline
         if progress.step % config.validate_every == 0 or last:
             progress = _validate(job, progress, report)
@@ -150,7 +151,9 @@ def _validate(job: Job, progress: Progress, report: Report) -> Progress:
         score, higher_is_better=job.higher_is_better, keep=keep, best_of=best_of
     )
     job.folder.save_checkpoint(progress.step, job.model)
-    job.folder.log({"step": progress.step, "score": score, "best": progress.best})
+    sample = None if found.sample is None else found.sample._asdict()
+    scores = {"score": score, "best": progress.best, "metric": config.metric}
+    job.folder.log({"step": progress.step, "sample": sample, **scores})
     report.validation(progress.step, found, score if progress.best is None else progress.best)
     return progress
 

@@ -1,44 +1,159 @@
-"""The command line answers, and the doctor says what runs."""
+"""The command line answers, quickly, and in one sentence where it is misused."""
 
-import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import regard
-from regard.kernels import CHOICES
+from regard.cli import COMMANDS
 
 COMMAND = Path(sys.executable).with_name("regard")
 
-
-def run(*arguments):
-    environment = {**os.environ, "COLUMNS": "120"}
-    return subprocess.run(
-        [COMMAND, *arguments], capture_output=True, text=True, env=environment, check=False
-    )
+HELP_OF_EVERY_COMMAND = """
+import sys
+from regard.cli import COMMANDS, main
+codes = [main([*words, "--help"]) for words in ([], *([name] for name in COMMANDS))]
+print(codes, sorted({"torch", "numpy", "pydantic", "rich"} & sys.modules.keys()))
+"""
 
 
 def test_the_installed_command_tells_its_version():
-    answer = run("--version")
+    answer = subprocess.run([COMMAND, "--version"], capture_output=True, text=True, check=False)
     assert (answer.returncode, answer.stdout) == (0, f"regard {regard.__version__}\n")
 
 
-def test_help_lists_the_commands():
+def test_no_help_imports_what_computes():
+    command = [sys.executable, "-c", HELP_OF_EVERY_COMMAND]
+    answer = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert answer.stdout.splitlines()[-1] == f"{[0] * (len(COMMANDS) + 1)} []"
+    assert answer.stderr == ""
+
+
+def test_help_names_each_command_and_what_it_is_for_on_one_line(run):
     answer = run("--help")
-    assert answer.returncode == 0
-    assert "doctor" in answer.stdout
+    assert (answer.code, answer.err) == (0, "")
+    shown = answer.out.split("Commands:\n")[1]
+    assert [line.split()[0] for line in shown.splitlines()] == list(COMMANDS)
+    assert "  train      Learn from pairs of lines.\n" in shown
 
 
-def test_an_unknown_command_exits_with_two():
-    answer = run("translte")
-    assert answer.returncode == 2
-    assert "No such command 'translte'" in answer.stderr
+def test_no_words_are_a_wish_for_help(run):
+    assert run() == run("--help")
 
 
-def test_the_doctor_names_every_op_and_what_runs_it():
-    answer = run("doctor")
+def test_the_help_of_a_setting_is_what_the_setting_says_of_itself(run):
+    shown = " ".join(run("translate", "--help").out.split())
+    assert "--top-k N Sample among this many likeliest symbols, 0 for all." in shown
+    shown = " ".join(run("train", "--help").out.split())
+    assert "--max-minutes M Minutes after which training stops, 0 for no limit." in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence", "command"),
+    [
+        (["translte"], "No such command 'translte'. Did you mean 'translate', 'train'?", "regard"),
+        (["--foo"], "No such option: --foo", "regard"),
+        (["translate"], "Missing argument 'MODEL'.", "regard translate"),
+        (["train", "x", "--columns", "source=1"], "Option '--columns' requires 2 arguments.", None),
+        (["info", "--setting"], "No such option: --setting (Possible options: --settings)", None),
+        (["check", "a", "b"], "Got unexpected extra argument(s) (b)", "regard check"),
+    ],
+)
+def test_words_that_are_no_command_line_are_refused(refused, words, sentence, command):
+    command = command or f"regard {words[0]}"
+    assert refused(*words) == f"regard: {sentence}\nNext: {command} --help\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (
+            ["translate", "m", "--format", "josnl"],
+            "translate: format = josnl, but it must be text, jsonl or pharaoh; jsonl would do",
+        ),
+        (
+            ["translate", "m", "--unknown", "cpy"],
+            "translate: unknown = cpy, but it must be copy or mark; copy would do",
+        ),
+        (
+            ["evaluate", "m", "p", "--format", "text"],
+            "evaluate: format = text, but it must be table or json; table would do",
+        ),
+        (
+            ["check", "p", "--format", "table"],
+            "check: format = table, but it must be text or json; text would do",
+        ),
+        (
+            ["info", "m", "--format", "jsonl"],
+            "info: format = jsonl, but it must be text or json; json would do",
+        ),
+        (
+            ["show", "m", "x", "--width", "wide"],
+            "show: width = wide, but it must be a whole number, at least 1",
+        ),
+        (
+            ["evaluate", "m", "p", "--samples", "0"],
+            "evaluate: samples = 0, but it must be a whole number, at least 1",
+        ),
+        (
+            ["evaluate", "m", "p", "--seed", "1.5"],
+            "evaluate: seed = 1.5, but it must be a whole number, at least 0",
+        ),
+    ],
+)
+def test_an_option_that_takes_some_values_names_them(refused, words, sentence):
+    assert refused(*words) == f"regard: {sentence}\n"
+
+
+def test_whoever_reads_no_further_ends_the_command(capitals):
+    lines = "abc\n" * 3000
+    pipe = f"{COMMAND} translate {capitals} --beam-size 1 | head -n 1; echo ${{PIPESTATUS[0]}}"
+    answer = subprocess.run(
+        ["bash", "-c", pipe], input=lines, capture_output=True, text=True, check=False
+    )
+    assert (answer.stdout, answer.stderr) == ("ABC\n141\n", "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no disk that is always full")
+def test_output_that_cannot_be_written_is_an_error(pairs):
+    with open("/dev/full", "w") as full:
+        command = [COMMAND, "check", pairs, "--format", "json"]
+        answer = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    sentence = "regard: standard output: No space left on device\n"
+    assert (answer.returncode, answer.stderr) == (2, sentence)
+
+
+def test_output_is_utf_8_whatever_the_locale(capitals):
+    environment = {"PYTHONIOENCODING": "ascii", "OMP_NUM_THREADS": "1"}
+    command = [COMMAND, "translate", capitals, "--text", "é", "--format", "jsonl"]
+    answer = subprocess.run(command, capture_output=True, env=environment, check=False)
     assert answer.returncode == 0, answer.stderr
-    for name in CHOICES:
-        assert name in answer.stdout
-    assert "resets after" in answer.stdout
-    assert answer.stdout.rstrip().endswith("Next: regard --help")
+    assert '"source": "é"' in answer.stdout.decode("utf-8")
+
+
+def test_the_doctor_names_every_op_and_finds_that_neighbours_do_not_matter(run):
+    from regard.kernels import CHOICES
+
+    answer = run("doctor")
+    assert answer.code == 0
+    assert answer.out.startswith(f"regard {regard.__version__}, torch ")
+    rows = [re.split("  +", line) for line in answer.out.splitlines()]
+    for name, choice in CHOICES.items():
+        assert [name, choice.source, choice.reason] in rows
+    for preset in ("bahdanau2015", "vaswani2017"):
+        same = f"{preset}: a line alone and among 40 others is the same to the last bit\n"
+        assert same in answer.out
+    assert answer.err == "Next: regard demo dates\n"
+
+
+def test_the_doctor_fails_where_neighbours_matter_and_names_what_is_not_installed(run, monkeypatch):
+    doctor = sys.modules["regard.cli.doctor"]
+    monkeypatch.setattr(doctor, "_invariance", lambda: {"bahdanau2015": True, "cho2014": False})
+    monkeypatch.setattr(doctor, "EXTRAS", {"no-such-package": "pip install it"})
+    answer = run("doctor")
+    assert answer.code == 1
+    assert "no-such-package: not installed; pip install it would do\n" in answer.out
+    assert "cho2014: a line alone and among 40 others is NOT the same: please rep" in answer.out

@@ -1,0 +1,71 @@
+"""One look at the pairs, by hand, and which of them are held out."""
+
+import random
+import unicodedata
+
+import pytest
+from api_cases import look
+
+from regard.api.look import place
+
+
+def test_a_side_is_counted():
+    found = look([("ab cd", "x"), ("ab", "yyy z"), ("e fg hi", "x")])
+    assert (found.pairs, found.sources) == (3, 3)
+    assert found.source.share_spaced == pytest.approx(2 / 3)
+    assert found.source.mean_length == pytest.approx((5 + 2 + 7) / 3)
+    assert found.source.mean_words == pytest.approx((2 + 1 + 3) / 3)
+    assert found.source.mean_word_length == pytest.approx((2 + 2 + 2 + 1 + 2 + 2) / 6)
+    assert found.source.repeats == pytest.approx(6 / 5)
+    assert found.source.lengths == {5: 1, 2: 1, 7: 1}
+    assert found.source.word_lengths == {2: 1, 1: 1, 3: 1}
+    assert found.target.characters["y"] == 3
+    assert found.target.words == {"x": 2, "yyy": 1, "z": 1}
+
+
+def held_out(pairs, share, most=10**6):
+    """Return the sources below the border, as `prepare` takes them."""
+    border = look(pairs).border(share, most)
+    return {source for source, _ in pairs if place(source) < border}
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.05, 0.5, 0.999])
+@pytest.mark.parametrize("count", [2, 3, 10, 500])
+def test_at_least_one_source_is_held_out_and_never_all(share, count):
+    pairs = [(f"s{i}", "t") for i in range(count)]
+    expected = min(max(1, round(share * count)), count - 1)
+    assert len(held_out(pairs, share)) == expected
+
+
+def test_no_more_are_held_out_than_is_said():
+    pairs = [(f"s{i}", "t") for i in range(500)]
+    assert len(held_out(pairs, 0.5, most=7)) == 7
+
+
+def test_of_one_source_nothing_can_be_held_out():
+    assert held_out([("a", "b"), ("a", "c")], 0.5) == set()
+
+
+def test_a_share_is_of_sources_and_each_goes_with_all_its_targets():
+    rng = random.Random(3)
+    pairs = [(f"s{i}", f"t{j}") for i in range(100) for j in range(rng.randint(1, 5))]
+    assert len(held_out(pairs, 0.2)) == 20
+
+
+def test_the_split_does_not_depend_on_the_order_of_the_file():
+    pairs = [(f"s{i}", f"t{i}") for i in range(200)]
+    mixed = random.Random(1).sample(pairs, len(pairs))
+    assert held_out(pairs, 0.1) == held_out(mixed, 0.1)
+    assert held_out(pairs, 0.1) != {f"s{i}" for i in range(20)}
+    # but what is trained on in which order is another matter
+    assert look(pairs).fingerprint != look(mixed).fingerprint
+
+
+def test_pairs_are_told_apart_by_what_they_hold_in_one_unicode_form():
+    composed, decomposed = [("é", "a"), ("b", "ü")], [("e\u0301", "a"), ("b", "u\u0308")]
+    assert look(composed).fingerprint == look(decomposed).fingerprint
+    assert look(composed, "none").fingerprint != look(decomposed, "none").fingerprint
+    assert look(composed).fingerprint != look([("é", "a"), ("b", "u")]).fingerprint
+    assert place(unicodedata.normalize("NFC", "e\u0301")) == place("é")
+    both = look([("é", "a"), ("e\u0301", "b")])
+    assert (both.pairs, both.sources) == (2, 1)

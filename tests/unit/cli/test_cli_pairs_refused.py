@@ -1,0 +1,242 @@
+"""Pairs that cannot be used: one sentence, exit code 2, nothing written."""
+
+import gzip
+import json
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+
+SMALL = [f"--set=model.{name}_size=8" for name in ("hidden", "embedding", "align", "readout")]
+BLANK = "both sides are blank, but they must hold text; removing the line would do"
+ONE_BLANK = "is blank, but it must hold text; filling it in or removing the line would do"
+NO_FILE = "there is no such file; the path of a file that exists would do"
+TOO_LONG = (
+    "the line is longer than 1,000,000 characters, but it must not be; "
+    "splitting it into lines would do"
+)
+BAD = [
+    ("a\tb\n\tc\n", f"bad.tsv, line 2: the source {ONE_BLANK}"),
+    ("a\tb\nc\t \n", f"bad.tsv, line 2: the target {ONE_BLANK}"),
+    ("a\tb\nc\td\n \t \n", f"bad.tsv, line 3: {BLANK}"),
+    ("a\tb\n\nc\td\n", f"bad.tsv, line 2: {BLANK}"),
+    (
+        "a\tb\nc\td\0\n",
+        "bad.tsv, line 2: character 4 of the line is NUL, but a line must be text; "
+        "removing it would do",
+    ),
+    (
+        b"a\tb\ncaf\xe9\td\n",
+        "bad.tsv, line 2: byte 4 of the line is 0xe9, but the line must be UTF-8; "
+        "saving the file as UTF-8 would do",
+    ),
+    (
+        "a\tb\nc d\n",
+        "bad.tsv, line 2: the line has no tab, but it must be source, tab, target; "
+        "a tab between would do",
+    ),
+    (
+        "a\tb\tc\n",
+        "bad.tsv, line 1: the line has 2 tabs, but it must have 1; "
+        "--columns source=1 target=2 would do",
+    ),
+    ("a\tb\n" + "x" * 1_000_001 + "\tc\n", f"bad.tsv, line 2: {TOO_LONG}"),
+    ("", "bad.tsv: it is empty, but it must hold a line; a file of text would do"),
+    (
+        "a\tb\n",
+        "bad.tsv: it holds 1 pair with 1 different source, but one must be held out for "
+        "validation; more pairs, or --dev with a file of others, would do",
+    ),
+    (
+        gzip.compress(b"".join(b"%d\t%d\n" % (n**5, n) for n in range(1, 99)))[:-40],
+        # it is unpacked in pieces larger than this file
+        "bad.tsv, line 1: the gzip data ends too early; "
+        "fetching or compressing the file again would do",
+    ),
+]
+
+
+@pytest.mark.parametrize(("data", "sentence"), BAD, ids=[s[:50] for _, s in BAD])
+def test_a_bad_file_is_refused_before_training(refused, tmp_path, data, sentence):
+    (tmp_path / "bad.tsv").write_bytes(data if isinstance(data, bytes) else data.encode())
+    assert refused("train", "bad.tsv", "--quiet") == f"regard: {sentence}\n"
+
+
+def test_the_same_on_standard_input(refused):
+    assert refused("train", "-", stdin="a\tb\nno tab\n").startswith(
+        "regard: standard input, line 2: the line has no tab, "
+    )
+    assert refused("train", "-", stdin="") == (
+        "regard: standard input: it is empty, but it must hold a line; a file of text would do\n"
+    )
+
+
+def test_a_bad_validation_file_is_refused_by_training_and_by_the_check(refused, pairs, tmp_path):
+    (tmp_path / "dev.tsv").write_text("x\ty\n\tz\n")
+    sentence = f"regard: dev.tsv, line 2: the source {ONE_BLANK}\n"
+    assert refused("train", pairs, "--dev", "dev.tsv") == sentence
+    assert refused("check", pairs, "--dev", "dev.tsv") == sentence
+    assert refused("check", pairs, "--dev", "no.tsv") == f"regard: no.tsv: {NO_FILE}\n"
+
+
+def test_parallel_files_of_other_lengths_are_told_by_both_counts(refused, tmp_path):
+    (tmp_path / "s").write_text("a\nb\n")
+    (tmp_path / "t").write_text("A\nB\nC\n")
+    words = ("--source", "s", "--target", "t")
+    sentence = "s: it has 2 lines, but t has 3; as many lines in both would do"
+    assert refused("train", *words) == f"regard: {sentence}\n"
+    (tmp_path / "t").write_text("A\n \n")
+    assert refused("train", *words) == f"regard: t, line 2: the target {ONE_BLANK}\n"
+
+
+def test_missing_files_and_folders_are_named_by_every_command(refused, capitals, tmp_path):
+    (tmp_path / "folder").mkdir()
+    folder = "folder: it is a folder, but it must be a file; a file inside it would do"
+    for command in (["train"], ["check"], ["evaluate", capitals]):
+        assert refused(*command, "no.tsv") == f"regard: no.tsv: {NO_FILE}\n"
+        assert refused(*command, "folder") == f"regard: {folder}\n"
+
+
+def test_pairs_that_nobody_named_are_asked_for(refused, pairs):
+    sentence = (
+        "regard: data: no pairs are given; a file of pairs, - for standard input, or "
+        "--source and --target, would do\n"
+    )
+    assert refused("train") == refused("check") == sentence
+    assert refused("train", "--source", pairs) == (
+        f"regard: data: source = {pairs} and target = None, but both must be files; "
+        "one file of pairs, or two parallel files, would do\n"
+    )
+    assert refused("train", pairs, "--source", "s") == (
+        f"regard: data: pairs = {pairs}, but source or target is given too; "
+        "one of the two ways would do\n"
+    )
+    assert refused("train", "--source", "-", "--target", "-") == (
+        "regard: data: source = - and target = -, but one of them must be a file; "
+        "a TSV on - would do\n"
+    )
+
+
+def test_columns_that_there_are_not_are_refused(refused, pairs):
+    assert refused("train", pairs, "--columns", "source=1", "target=0") == (
+        "regard: data: columns = source=1 target=0, but it must name columns of both sides, "
+        "counted from 1; source=1 target=2 would do\n"
+    )
+    assert refused("train", pairs, "--columns", "source=1", "target=3") == (
+        f"regard: {pairs}, line 1: the line has 2 columns, but --columns source=1 target=3 "
+        "needs 3; numbers up to 2 would do\n"
+    )
+
+
+def test_u_2028_and_u_0085_stay_inside_their_line(run, tmp_path):
+    (tmp_path / "odd.tsv").write_text("a\u2028b\tA\nb\u0085\tB\n", encoding="utf-8")
+    answer = run("check", "odd.tsv", "--format", "json")
+    found = json.loads(answer.out)
+    assert (answer.code, found["pairs"], found["bad_lines"]["count"]) == (0, 2, 0)
+    assert found["source"]["maximum"] == 3
+    answer = run("train", "odd.tsv", "--dev", "odd.tsv", "--max-steps", 1, *SMALL)
+    assert answer.code == 0, answer.err
+    # a, U+2028, b, U+0085 and the four that every vocabulary begins with
+    told = "2 pairs to learn from, 2 sources held out; 8 source and 6 target symbols\n"
+    assert told in answer.err
+
+
+def test_a_line_of_a_million_characters_is_read_and_left_out(run, pairs):
+    with open(pairs, "a") as file:
+        file.write("z" * 999_998 + "\tZ\n")
+    answer = run("train", pairs, "--dev", pairs, "--max-steps", 1, *SMALL)
+    assert answer.code == 0, answer.err
+    assert "1 pair was left out" in answer.err or "1 pairs were left out" in answer.err
+
+
+def test_bad_lines_are_left_out_and_named_where_that_is_wished(run, pairs):
+    with open(pairs, "a") as file:
+        file.write("no tab\nx\t\n")
+    words = ("train", pairs, "--skip-bad-lines", "--max-steps", 1, *SMALL)
+    answer = run(*words)
+    assert answer.code == 0, answer.err
+    assert f"skipped: {pairs}, line 13: the line has no tab, " in answer.err
+    assert f"skipped: {pairs}, line 14: the target {ONE_BLANK}\n" in answer.err
+    assert "2 bad lines were skipped\n" in answer.err
+
+
+def test_the_check_of_bad_lines_counts_them_and_ends_with_two(run, tmp_path):
+    (tmp_path / "bad.tsv").write_text("a\tb\n \nno tab\nc\t\nd\te\n")
+    answer = run("check", "bad.tsv")
+    assert answer.code == 2
+    assert "pairs        2\n" in answer.out
+    assert "bad lines    3 (1 blank, 1 with one side blank)\n" in answer.out
+    assert f"  bad.tsv, line 2: {BLANK}\n" in answer.out
+    assert answer.err == "Next: regard train bad.tsv --skip-bad-lines\n"
+    found = json.loads(run("check", "bad.tsv", "--format", "json").out)
+    assert (found["pairs"], found["bad_lines"]["count"]) == (2, 3)
+
+
+def test_the_check_of_a_file_without_any_pair_shows_why(run, tmp_path):
+    (tmp_path / "bad.tsv").write_text("no tab\nnone either\n")
+    answer = run("check", "bad.tsv")
+    assert answer.code == 2
+    assert "pairs        0\n" in answer.out
+    assert "would be chosen" not in answer.out
+
+
+AS_AN_ORDINARY_USER = """
+import os, sys
+from regard.cli import main
+# what is imported later may be root's alone
+main(["train", "no such file"])
+if os.getuid() == 0:
+    try:
+        os.setuid(65534)
+    except OSError:
+        sys.exit(77)
+sys.exit(main(sys.argv[1:]))
+"""
+NOBODY_HAS_IT = f"regard: no such file: {NO_FILE}\n"
+
+
+def test_an_ordinary_user_is_told_what_may_not_be_read_or_written(in_a_process):
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o777)
+        secret, pairs, closed = folder / "secret.tsv", folder / "pairs.tsv", folder / "closed"
+        for path in (secret, pairs):
+            path.write_text("a\tb\nc\td\n")
+        secret.chmod(0)
+        closed.mkdir(0o555)
+        reading = in_a_process(AS_AN_ORDINARY_USER, "train", secret, "--out", folder / "m")
+        writing = in_a_process(AS_AN_ORDINARY_USER, "train", pairs, "--out", closed / "m.regard")
+        there = sorted(os.listdir(folder)) + os.listdir(closed)
+        closed.chmod(0o755)
+    if reading.code == 77:
+        pytest.skip("root may not become another user here")
+    sentence = (
+        f"regard: {secret}: this user may not read it, but must; chmod +r {secret} would do\n"
+    )
+    assert reading == (2, "", NOBODY_HAS_IT + sentence)
+    sentence = f"{closed}/m.regard: this user cannot write to {closed}; --out in another folder"
+    assert writing == (2, "", f"{NOBODY_HAS_IT}regard: {sentence} would do\n")
+    assert there == ["closed", "pairs.tsv", "secret.tsv"]
+
+
+def test_a_file_where_a_folder_must_be_is_refused_before_training(refused, pairs):
+    assert refused("train", pairs, "--out", "capitals.tsv/m.regard") == (
+        f"regard: capitals.tsv/m.regard: this user cannot write to {pairs}; "
+        "--out in another folder would do\n"
+    )
+
+
+def test_a_folder_where_the_model_must_be_is_refused_before_training(refused, pairs, tmp_path):
+    (tmp_path / "models").mkdir()
+    assert refused("train", pairs, "--out", "models") == (
+        "regard: models: it is a folder; models/model.regard would do\n"
+    )
+
+
+def test_a_model_that_is_there_is_not_lost(refused, pairs, tmp_path):
+    (tmp_path / "capitals.regard").write_text("hours of work")
+    assert refused("train", pairs) == (
+        "regard: capitals.regard: it is there already, but it must not be lost; --resume to go on "
+        "with its run, --overwrite to begin anew or another --out would do\n"
+    )

@@ -1,0 +1,140 @@
+"""Settings that cannot be: everything that is wrong at once, in --set, in --config, as options."""
+
+import pytest
+
+ONE = [
+    ("--set train.sede=3", "settings: train.sede is no setting; train.seed would do"),
+    ("--set trian.seed=3", "settings: trian is no section; train would do"),
+    (
+        "--set train.hidden_size=8",
+        "settings: train.hidden_size is no setting; model.encoder.hidden_size or "
+        "model.decoder.hidden_size would do",
+    ),
+    (
+        "--set train.learning_rate=fast",
+        'settings: train.learning_rate = "fast", but it must be a number, above 0',
+    ),
+    (
+        "--set train.shared",
+        "--set: train.shared, but it must be section.setting=value; train.seed=2 would do",
+    ),
+    ("--set data=3", "settings: data = 3, but it must be a section of its own"),
+    (
+        "--set data.normalization=NFD",
+        "settings: data.normalization = NFD, but it must be NFC, NFKC or none; NFC would do",
+    ),
+    ("--seed x", 'settings: train.seed = "x", but it must be a whole number, at least 0'),
+    ("--max-steps 0", "settings: train.max_steps = 0, but it must be a whole number, at least 1"),
+    ("--max-minutes -1", "settings: train.max_minutes = -1, but it must be a number, at least 0"),
+    (
+        "--preset bahdanau",
+        "model: preset = bahdanau, but it must be one of cho2014, sutskever2014, bahdanau2015, "
+        "luong2015, gehring2017, vaswani2017; bahdanau2015 would do",
+    ),
+    (
+        "--set model.hidden_size=0",
+        "settings: model.hidden_size = 0, but it must be a whole number, at least 1",
+    ),
+    (
+        "--resume --overwrite",
+        "train: resume = true goes on with what overwrite = true would lose; one of them would do",
+    ),
+]
+
+
+@pytest.mark.parametrize(("words", "sentence"), ONE, ids=[words for words, _ in ONE])
+def test_a_wrong_setting_is_named_with_what_would_do(refused, pairs, words, sentence):
+    assert refused("train", pairs, "--quiet", *words.split()) == f"regard: {sentence}\n"
+
+
+def test_a_device_that_is_not_here_is_refused(refused, pairs, capitals):
+    for words in (["train", pairs, "--quiet"], ["translate", capitals], ["show", capitals, "a"]):
+        said = refused(*words, "--device", "moon")
+        assert said.startswith("regard: train: device = moon, but it must be one that is here; cpu")
+
+
+SEVERAL = """regard: settings: model.hidden_size = wide, but it must be a whole number, at least 1
+regard: settings: text.source = letters, but it must be characters, words, symbols, unigram or \
+bpe; characters would do
+regard: settings: train.max_steps = "many", but it must be a whole number, at least 1
+regard: settings: train.sede is no setting; train.seed would do
+"""
+
+
+def test_several_wrong_settings_are_told_at_once(refused, pairs):
+    words = ["model.hidden_size=wide", "text.source=letters", "train.sede=3"]
+    words = [word for assignment in words for word in ("--set", assignment)]
+    said = refused("train", pairs, *words, "--max-steps", "many")
+    assert sorted(said.splitlines()) == SEVERAL.splitlines()
+
+
+def test_and_the_same_ones_in_a_file(refused, pairs, tmp_path):
+    (tmp_path / "my.toml").write_text(
+        '[model]\nhidden_size = "wide"\n[text]\nsource = "letters"\n'
+        '[train]\nsede = 3\nmax_steps = "many"\n'
+    )
+    said = refused("train", pairs, "--config", "my.toml")
+    assert sorted(said.splitlines()) == SEVERAL.splitlines()
+
+
+def test_a_file_of_settings_that_is_none_is_named_with_its_line(refused, pairs, tmp_path):
+    (tmp_path / "my.toml").write_text("[train]\nseed = = 2\n")
+    said = refused("train", pairs, "--config", "my.toml")
+    assert said == "regard: my.toml, line 2: is no TOML at column 8: invalid value\n"
+    said = refused("train", pairs, "--config", "no.toml")
+    problem = "there is no such file; the path of a file that exists would do"
+    assert said == f"regard: no.toml: {problem}\n"
+
+
+def test_what_is_said_later_and_nearer_stands(run, pairs, tmp_path):
+    (tmp_path / "my.toml").write_text(
+        "[train]\nseed = 5\nmax_steps = 7\nreport_every = 9\n"
+        "[model]\nhidden_size = 8\nembedding_size = 8\nalign_size = 8\nreadout_size = 8\n"
+    )
+    words = ["--config", "my.toml", "--set", "train.seed=6", "--set", "train.max_steps=3"]
+    assert run("train", pairs, *words, "--max-steps", 2, "--quiet").code == 0
+    settings = run("info", "capitals.regard", "--settings").out
+    for line in ("seed = 6", "max_steps = 2", "report_every = 9", "hidden_size = 8"):
+        assert f"\n{line}\n" in settings
+
+
+SEARCH = [
+    (
+        ["--beam-size", "x", "--nbest", "0"],
+        "regard: search: beam_size = x, but it must be a whole number, at least 1\n"
+        "regard: search: nbest = 0, but it must be a whole number, at least 1\n",
+    ),
+    (
+        ["--top-p", "1.5"],
+        "regard: search: top_p = 1.5, but it must be a number, above 0 and at most 1\n",
+    ),
+    (
+        ["--nbest", "3", "--beam-size", "2"],
+        "regard: search: nbest = 3, but it must be at most beam_size = 2; beam_size = 3 would do\n",
+    ),
+    (
+        ["--ban", "é"],
+        "regard: banned = 'é', but the model never writes it; a symbol of its targets would do\n",
+    ),
+    (
+        ["--prefix", "é"],
+        "regard: prefix = 'é', but the model never writes it; a symbol of its targets would do\n",
+    ),
+]
+
+
+@pytest.mark.parametrize(("words", "said"), SEARCH, ids=[" ".join(words) for words, _ in SEARCH])
+def test_a_wrong_option_of_the_search_is_refused_before_a_line_is_read(
+    refused, capitals, words, said
+):
+    assert refused("translate", capitals, *words) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "what"), [("a\nb", "a line end"), ("a\udcff", "bytes that are not UTF-8")]
+)
+def test_a_text_that_is_no_line_is_refused(refused, capitals, text, what):
+    problem = f"it holds {what}, but it must be a line; a file on standard input would do\n"
+    assert refused("translate", capitals, "--text", text) == f"regard: --text: {problem}"
+    assert refused("show", capitals, text) == f"regard: TEXT: {problem}"
+    assert refused("show", capitals, "a", "--target", text) == f"regard: --target: {problem}"

@@ -1,0 +1,193 @@
+"""`regard train`: from any form of pairs to a model file; what interrupts it loses nothing."""
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from regard.store import load_model
+
+SMALL = [f"--set=model.{name}_size=8" for name in ("hidden", "embedding", "align", "readout")]
+SHORT = ["--max-steps", "2", *SMALL]
+COMMAND = Path(sys.executable).with_name("regard")
+
+
+def test_a_file_is_all_that_is_needed_and_everything_is_told(run, pairs, tmp_path):
+    answer = run("train", pairs, *SHORT)
+    assert (answer.code, answer.out) == (0, "")
+    told = answer.err.splitlines()
+    assert told[0] == "chosen from the pairs:"
+    assert any(line.startswith("  text.source = characters: ") for line in told)
+    assert "model file capitals.regard, everything else in capitals.run/" in answer.err
+    assert any(line.startswith("step 2/2 · ") for line in told)
+    assert any(line.startswith("saved capitals.regard; on 1 held-out sources: ") for line in told)
+    assert told[-1] == "Next: regard translate capitals.regard"
+    assert (tmp_path / "capitals.regard").is_file()
+    assert (tmp_path / "capitals.run" / "settings.toml").is_file()
+
+
+def test_quiet_says_nothing(run, pairs):
+    assert run("train", pairs, *SHORT, "--quiet") == (0, "", "")
+
+
+def summary(path):
+    """Return what a model was trained on."""
+    found = load_model(Path(path)).summary
+    return found["pairs"], found["train_pairs"], found["dev_sources"]
+
+
+def test_the_same_pairs_in_any_form_are_the_same_pairs(run, pairs, tmp_path):
+    rows = [line.split("\t") for line in pairs.read_text().splitlines()]
+    (tmp_path / "wide.tsv").write_text("".join(f"{t}\t-\t{s}\n" for s, t in rows))
+    (tmp_path / "s").write_text("".join(f"{s}\n" for s, _ in rows))
+    (tmp_path / "t.gz").write_bytes(gzip.compress("".join(f"{t}\n" for _, t in rows).encode()))
+    objects = [json.dumps({"source": s, "target": t}) + "\n" for s, t in rows]
+    (tmp_path / "pairs.jsonl").write_text("".join(objects))
+    (tmp_path / "packed.tsv.gz").write_bytes(gzip.compress(pairs.read_bytes()))
+    forms = {
+        "capitals": [pairs],
+        "wide": ["wide.tsv", "--columns", "source=3", "target=1"],
+        "s": ["--source", "s", "--target", "t.gz"],
+        "pairs": ["pairs.jsonl"],
+        "packed": ["packed.tsv.gz"],
+        "model": ["-"],
+    }
+    for name, words in forms.items():
+        stdin = pairs.read_bytes() if name == "model" else b""
+        answer = run("train", *words, "--max-steps", 1, *SMALL, "--quiet", stdin=stdin)
+        assert answer == (0, "", "")
+    found = {summary(tmp_path / f"{name}.regard") for name in forms}
+    assert len(found) == 1
+    # one of twelve sources is held out
+    assert found.pop()[1:] == (11, 1)
+
+
+def test_several_columns_are_joined_by_a_space(run, tmp_path):
+    (tmp_path / "tags.tsv").write_text("go\twent\tPST\nsee\tsaw\tPST\nbe\twas\tPST\n")
+    words = ["tags.tsv", "--columns", "source=1,3", "target=2", *SHORT]
+    assert run("train", *words, "--set", "text.source=words").code == 0
+    known = load_model(tmp_path / "tags.regard").source.vocabulary
+    assert "PST" in [known.tokens([word])[0] for word in range(len(known))]
+
+
+def test_a_resumed_run_that_is_finished_does_nothing(run, pairs, tmp_path):
+    run("train", pairs, *SHORT, "--quiet")
+    before = (tmp_path / "capitals.regard").read_bytes()
+    answer = run("train", pairs, *SHORT, "--resume")
+    assert answer.code == 0
+    assert "capitals.regard: the run is finished; there is nothing left to do\n" in answer.err
+    assert (tmp_path / "capitals.regard").read_bytes() == before
+
+
+def test_a_finished_run_goes_on_only_where_that_is_said(run, refused, pairs):
+    run("train", pairs, *SHORT, "--quiet")
+    longer = ["train", pairs, "--max-steps", "4", *SMALL, "--quiet", "--resume"]
+    said = refused(*longer)
+    change = "train.max_steps: 2 → 4, but the run began otherwise; --allow-changes would do\n"
+    assert f"regard: capitals.run: {change}" in said
+    assert run(*longer, "--allow-changes").code == 0
+    assert "steps           4\n" in run("info", "capitals.regard").out
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_run_says_how_to_go_on_and_ends_as_if_it_had_not_been(
+    run, pairs, tmp_path, number, code
+):
+    words = ["--set", "train.save_every=5", "--set", "train.validate_every=1000", *SMALL]
+    words = [*words, "--max-steps", "60000", "--set", "train.report_every=1"]
+    command = [COMMAND, "train", "capitals.tsv", "--out", "my model", "--overwrite", *words]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    with subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=environment
+    ) as process:
+        for line in process.stderr:
+            if line.startswith("step 3/"):
+                process.send_signal(number)
+                break
+        said = process.stderr.read().splitlines()
+    assert process.returncode == code
+    assert "stopping after this update and saving; once more stops at once" in said
+    again = f"Next: regard train capitals.tsv --out 'my model' {' '.join(words)} --resume"
+    assert said[-1] == again
+    assert (tmp_path / "my model.run" / "state.safetensors").is_file()
+    assert not (tmp_path / "my model").exists()
+
+
+def test_an_interrupt_before_the_first_update_says_how_to_go_on_too(run, pairs, monkeypatch):
+    def interrupted(order):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("regard.api.run", interrupted)
+    answer = run("train", pairs, "--max-steps", 2, "--resume")
+    assert answer == (130, "", f"Next: regard train {pairs} --max-steps 2 --resume\n")
+
+
+FULL_AFTER_THE_FIRST_SAVE = """
+import resource, sys
+from regard.cli import main
+from regard.training.state import RunFolder
+save = RunFolder.save
+
+def saved(self, *rest):
+    save(self, *rest)
+    if sys.argv[1] == "quota":
+        resource.setrlimit(resource.RLIMIT_FSIZE, (512, resource.RLIM_INFINITY))
+    else:
+        with open(sys.argv[1], "wb", buffering=0) as ballast:
+            try:
+                while ballast.write(bytes(4096)) == 4096:
+                    pass
+            except OSError:
+                pass
+
+RunFolder.save = saved
+sys.exit(main(sys.argv[2:]))
+"""
+STEPS = ["--max-steps", "6", *SMALL, "--quiet"]
+STEPS += [f"--set=train.{name}_every={n}" for name, n in (("save", 2), ("validate", 2))]
+STEPS += ["--set=train.report_every=1000"]
+
+
+@pytest.fixture
+def uninterrupted(run, pairs, tmp_path):
+    """Train without any trouble, and return the model file's bytes."""
+    assert run("train", pairs, *STEPS, "--out", "whole.regard").code == 0
+    return (tmp_path / "whole.regard").read_bytes()
+
+
+def test_a_quota_that_is_reached_loses_nothing(run, in_a_process, pairs, tmp_path, uninterrupted):
+    words = ["train", pairs, *STEPS, "--out", "m.regard"]
+    answer = in_a_process(FULL_AFTER_THE_FIRST_SAVE, "quota", *words)
+    sentence = "m.run/step-00000004.safetensors: cannot be written: File too large"
+    assert answer == (2, "", f"regard: {sentence}\n")
+    assert not (tmp_path / "m.regard").exists()
+    assert not list(tmp_path.rglob("*.unfinished"))
+    assert run(*words, "--resume") == (0, "", "")
+    assert (tmp_path / "m.regard").read_bytes() == uninterrupted
+
+
+def test_a_disk_that_is_full_loses_nothing(run, in_a_process, pairs, tmp_path, uninterrupted):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("this user may not mount a small disk")
+    try:
+        words = ["train", pairs, *STEPS, "--out", "disk/m.regard"]
+        answer = in_a_process(FULL_AFTER_THE_FIRST_SAVE, "disk/ballast", *words)
+        sentence = (
+            "disk/m.run/step-00000004.safetensors: cannot be written: No space left on device"
+        )
+        assert answer == (2, "", f"regard: {sentence}\n")
+        assert not list(tmp_path.rglob("*.unfinished"))
+        (disk / "ballast").unlink()
+        assert run(*words, "--resume") == (0, "", "")
+        assert (disk / "m.regard").read_bytes() == uninterrupted
+    finally:
+        subprocess.run(["umount", disk], check=True)

@@ -1,0 +1,330 @@
+"""What can be asked of a translator: alternatives, constraints, a vote, a second opinion."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import regard
+from regard.errors import ConfigError, InputError
+from regard.store import save_model
+from regard.text.tokenizers import Symbols
+from regard.translator import Translator, chosen_device
+from small_models import LOOKS, SIZES, SOURCE, TARGET, saved, side
+
+LINES = ["abc", "jihgfedcba", "ff", "b", "gjgjg"]
+
+
+@pytest.fixture
+def translator():
+    return Translator(saved("luong2015"))
+
+
+def refusal(kind, do, *arguments, **options):
+    with pytest.raises(kind) as caught:
+        do(*arguments, **options)
+    return str(caught.value)
+
+
+def test_alternatives_are_the_best_first_and_all_different(translator):
+    for line in LINES:
+        found = translator.translate(line, nbest=4, min_length=2)
+        scores = [x.score / len(x.token_scores) for x in found.alternatives]
+        assert scores == sorted(scores, reverse=True)
+        assert len({x.tokens for x in found.alternatives}) == len(scores) == 4
+        assert found.alternatives[0].tokens == found.tokens
+        assert not found.alternatives[0].alternatives
+        for one in found.alternatives:
+            assert one.attention.shape == (len(one.tokens) + 1, len(line))
+    assert translator.translate("abc").alternatives == ()
+    assert translator.translate("abc", beam_size=4).alternatives == ()
+
+
+def test_so_many_hypotheses_are_kept_as_alternatives_are_asked_for():
+    three = Translator(saved("luong2015", beam_size=3))
+    wide = three.translate("abc", nbest=2, min_length=2).alternatives
+    assert [x.text for x in wide] == [
+        x.text for x in three.translate("abc", nbest=2, beam_size=3, min_length=2).alternatives
+    ]
+    assert len(three.translate("abc", nbest=5, min_length=2).alternatives) == 5
+    assert refusal(ConfigError, three.translate, "abc", nbest=4, beam_size=2) == (
+        "search: nbest = 4, but it must be at most beam_size = 2; beam_size = 4 would do"
+    )
+
+
+def test_candidates_are_what_the_model_would_have_liked_best_at_each_position(translator):
+    found = translator.translate("abc", candidates=3)
+    assert len(found.candidates) == len(found.token_scores)
+    for place, (token, score) in enumerate(
+        zip([*found.tokens, "</s>"], found.token_scores, strict=True)
+    ):
+        tokens, scores = zip(*found.candidates[place], strict=True)
+        assert len(set(tokens)) == 3
+        assert sorted(scores, reverse=True) == list(scores)
+        # greedy writes the likeliest, except an end that was forced; <unk> was copied over
+        if place < len(found.tokens):
+            assert scores[0] == score
+            assert tokens[0] in (token, "<unk>")
+    assert translator.translate("abc").candidates == ()
+
+
+def test_the_tree_is_all_that_the_search_kept(translator):
+    found = translator.translate("abc", beam_size=3, nbest=2, tree=True, max_length=4)
+    ends = [branch for branch in found.tree if branch.token == "</s>" and branch.kept]
+    assert len(ends) == 2
+    paths = {}
+    for number, branch in enumerate(found.tree):
+        before = () if branch.parent is None else paths[branch.parent]
+        paths[number] = (*before, branch)
+    scores = [tuple(b.score for b in path) for path in paths.values() if path[-1] in ends]
+    assert set(scores) == {x.token_scores for x in found.alternatives}
+    for path in paths.values():
+        assert path[-1].total == pytest.approx(sum(b.score for b in path), abs=1e-5)
+    assert len(found.tree) > sum(branch.kept for branch in found.tree)
+    assert found.alternatives[1].tree == ()
+    assert translator.translate("abc").tree == ()
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_a_prefix_is_what_every_output_begins_with(translator, beam_size):
+    as_text = translator.translate(LINES, prefix="tuk", beam_size=beam_size)
+    as_tokens = translator.translate(LINES, prefix=["t", "u", "k"], beam_size=beam_size)
+    for one, other in zip(as_text, as_tokens, strict=True):
+        assert one.tokens[:3] == ("t", "u", "k")
+        assert one.token_scores == other.token_scores
+    assert translator.translate("abc", prefix="tuk", max_length=2).text == "tuk"
+
+
+def test_a_prefix_is_cut_as_the_targets_are():
+    sides = side(SOURCE), side([*TARGET, "rr"], Symbols())
+    translator = Translator(saved("luong2015", sides=sides))
+    assert translator.translate("abc", prefix="rr k", max_length=3).tokens[:2] == ("rr", "k")
+
+
+def test_what_the_model_never_writes_can_be_no_prefix_and_need_not_be_banned(translator):
+    sentence = "'x', but the model never writes it; a symbol of its targets would do"
+    assert refusal(InputError, translator.translate, "a", prefix="kx") == f"prefix = {sentence}"
+    assert refusal(InputError, translator.translate, "a", banned=["x"]) == f"banned = {sentence}"
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_a_pinned_step_looks_at_its_source_token_alone(name):
+    translator = Translator(saved(name))
+    free = translator.translate("abcde", min_length=4)
+    pinned = translator.translate("abcde", min_length=4, pin={1: 3, 2: 0})
+    expected = np.zeros((2, *LOOKS[name], 5))
+    expected[0, ..., 3] = expected[1, ..., 0] = 1
+    assert np.array_equal(pinned.layers[1:3], expected)
+    assert np.array_equal(pinned.layers[0], free.layers[0])
+    assert pinned.token_scores[0] == free.token_scores[0]
+    # what it saw decides what it writes, and where it looks from then on
+    T = min(len(pinned.token_scores), len(free.token_scores))
+    assert pinned.token_scores[1] != free.token_scores[1]
+    assert np.abs(pinned.layers[3:T] - free.layers[3:T]).max() > 1e-4
+
+
+def test_a_pin_must_be_there(translator):
+    problem = "but it must be a step from 0 and a source token from 0 to 2"
+    for pin in ({0: 3}, {0: -1}, {-1: 0}):
+        ((step, token),) = pin.items()
+        assert refusal(InputError, translator.translate, "abc", pin=pin) == (
+            f"pin = {{{step}: {token}}}, {problem}"
+        )
+    without = Translator(saved("sutskever2014"))
+    assert refusal(InputError, without.translate, "abc", pin={0: 0}) == (
+        "pin was given, but the model has no attention; bahdanau2015 would do"
+    )
+
+
+def test_banned_symbols_are_never_written(translator):
+    written = {token for x in translator.translate(LINES, min_length=5) for token in x.tokens}
+    banned = sorted(written & set(TARGET))[:2]
+    assert banned
+    for beam_size in (1, 3):
+        found = translator.translate(LINES, banned=banned, min_length=5, beam_size=beam_size)
+        assert all(x.tokens and not set(banned) & set(x.tokens) for x in found)
+
+
+def test_an_output_may_have_to_be_as_long_as_its_source(translator):
+    for beam_size in (1, 3):
+        found = translator.translate([*LINES, "z" * 17], same_length=True, beam_size=beam_size)
+        assert [len(x.tokens) for x in found] == [3, 10, 2, 1, 5, 17]
+        assert all("stopped" not in note for x in found for note in x.notes)
+
+
+def test_unknown_symbols_are_copied_from_where_the_model_looked_or_marked():
+    unknown = {"banned": list(TARGET), "min_length": 5, "max_length": 5}
+    for name in LOOKS:
+        found = Translator(saved(name)).translate("aXbYc", **unknown)
+        looked = found.attention[:5].argmax(axis=1)
+        assert found.tokens == tuple("aXbYc"[place] for place in looked)
+        assert Translator(saved(name)).translate("aXbYc", unknown="mark", **unknown).text == "�����"
+    assert Translator(saved("cho2014")).translate("aXbYc", **unknown).text == "�����"
+    assert refusal(ConfigError, Translator(saved()).translate, "a", unknown="drop") == (
+        "search: unknown = 'drop', but it must be copy or mark"
+    )
+
+
+def test_a_source_that_is_too_long_is_cut_and_noted(translator):
+    long, cut = translator.translate(["abcdefghij" * 3, "abcdefghij" * 2])
+    assert long.source_tokens == cut.source_tokens == tuple("abcdefghij" * 2)
+    assert long.token_scores == cut.token_scores
+    assert long.source == "abcdefghij" * 3
+    note = "the source has 30 symbols, but the model reads 20; what follows the first 20 was cut"
+    assert long.notes[0] == f"{note} off"
+    assert all("cut" not in note for note in cut.notes)
+
+
+def test_a_model_with_fewer_positions_reads_no_more_than_those():
+    short = saved("vaswani2017")
+    short = replace(
+        short,
+        settings=replace(short.settings, data=replace(short.settings.data, max_source_length=99)),
+    )
+    found = Translator(short).translate("a" * 50)
+    assert len(found.source_tokens) == 40
+    assert found.notes[0].startswith("the source has 50 symbols, but the model reads 40; ")
+
+
+def test_an_output_that_reached_its_greatest_length_is_noted(translator):
+    stopped = translator.translate("abc", max_length=3, min_length=3)
+    assert stopped.notes == ("the output was stopped at 3 symbols, its greatest length",)
+    ended = Translator(saved("cho2014")).translate("ghij")
+    assert len(ended.tokens) < 9
+    assert ended.notes == ()
+
+
+def test_a_source_of_unknown_symbols_alone_is_translated_and_noted(translator):
+    found = translator.translate("XYZ", max_length=2)
+    assert (
+        found.notes[0] == "the model knows no symbol of the source, so that its output is a guess"
+    )
+    assert len(found.token_scores) == len(found.tokens) + 1
+    assert not any("guess" in note for note in translator.translate("XaZ").notes)
+
+
+def test_models_vote_by_the_mean_of_their_probabilities():
+    one, other = saved("luong2015", seed=1), saved("vaswani2017", seed=2)
+    found = Translator(one, other).translate(LINES, min_length=2)
+    for line, both in zip(LINES, found, strict=True):
+        apart = [
+            np.exp(Translator(m).rescore([(line, both.tokens)])[0].token_scores)
+            for m in (one, other)
+        ]
+        np.testing.assert_allclose(np.exp(both.token_scores), np.mean(apart, axis=0), atol=1e-5)
+        # where it looked is what the first model shows
+        alone = Translator(one).rescore([(line, both.tokens)])[0]
+        np.testing.assert_allclose(both.layers, alone.layers, atol=1e-5)
+        again = Translator(one, other).rescore([(line, both.tokens)])[0]
+        np.testing.assert_allclose(both.token_scores, again.token_scores, atol=1e-5)
+
+
+def test_models_of_other_vocabularies_cannot_vote(tmp_path):
+    save_model(tmp_path / "a", saved())
+    save_model(tmp_path / "b", saved("cho2014"))
+    save_model(tmp_path / "c", saved(sides=(side(SOURCE), side("xyz"))))
+    together = regard.load(tmp_path / "a", tmp_path / "b")
+    assert len(together.models) == 2
+    assert refusal(InputError, regard.load, *(tmp_path / x for x in "abc")) == (
+        "model 3 has other vocabularies than model 1, but models that vote must share them; "
+        "models trained on the same pairs would do"
+    )
+    assert refusal(InputError, together.save, tmp_path / "d") == (
+        "an ensemble has no file of its own; saving each model would do"
+    )
+
+
+def test_settings_are_refused_with_their_sentence(translator):
+    assert refusal(ConfigError, translator.translate, "a", beam=3, depth=1) == (
+        "search: beam is no setting; one of beam_size, nbest, length_penalty, max_length, "
+        "min_length, same_length, temperature, top_k, top_p, seed, batch_size would do\n"
+        "search: depth is no setting; one of beam_size, nbest, length_penalty, max_length, "
+        "min_length, same_length, temperature, top_k, top_p, seed, batch_size would do"
+    )
+    assert refusal(ConfigError, translator.translate, "a", beam_size=0, top_p=2.0) == (
+        "search: beam_size = 0, but it must be a whole number, at least 1\n"
+        "search: top_p = 2.0, but it must be a number, above 0 and at most 1"
+    )
+    assert refusal(ConfigError, translator.translate, "a", nbest="2") == (
+        "search: nbest = 2, but it must be a whole number, at least 1"
+    )
+
+
+def test_what_is_not_said_is_the_models_own_setting():
+    own = Translator(saved("luong2015", beam_size=3, length_penalty=0.5, min_length=4))
+    plain = Translator(saved("luong2015"))
+    said = {"beam_size": 3, "length_penalty": 0.5, "min_length": 4}
+    for line in LINES:
+        expected = plain.translate(line, **said)
+        assert own.translate(line).token_scores == expected.token_scores
+        assert own.translate(line, beam_size=None).token_scores == expected.token_scores
+    assert any(
+        own.translate(line, beam_size=1).tokens != own.translate(line).tokens for line in LINES
+    )
+
+
+def test_samples_are_drawn_by_the_seed(translator):
+    def drawn(seed):
+        found = translator.translate(LINES, temperature=1.5, seed=seed)
+        return [x.text for x in found]
+
+    assert drawn(1) == drawn(1)
+    assert drawn(1) != drawn(2)
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+@pytest.mark.parametrize("name", SIZES)
+def test_a_second_opinion_is_the_first_one(name, beam_size):
+    translator = Translator(saved(name))
+    found = translator.translate(LINES, beam_size=beam_size, unknown="mark", min_length=1)
+    again = translator.rescore((x.source, x.text) for x in found)
+    for one, other in zip(found, again, strict=True):
+        assert (one.source, one.text, one.tokens) == (other.source, other.text, other.tokens)
+        assert one.source_tokens == other.source_tokens
+        np.testing.assert_allclose(one.token_scores, other.token_scores, atol=1e-5)
+        if name in LOOKS:
+            np.testing.assert_allclose(one.layers, other.layers, atol=1e-5)
+        else:
+            assert other.layers is None
+
+
+def test_a_target_can_be_scored_as_tokens_and_may_be_nothing(translator):
+    sides = side(SOURCE), side([*TARGET, "kl"], Symbols())
+    symbols = Translator(saved("luong2015", sides=sides))
+    apart, joined = symbols.rescore([("abc", ["k", "l"]), ("abc", ["kl"])])
+    assert (apart.text, joined.text) == ("k l", "kl")
+    assert apart.score != joined.score
+    (nothing,) = translator.rescore([("abc", "")])
+    assert (nothing.tokens, len(nothing.token_scores)) == ((), 1)
+    assert nothing.attention.shape == (1, 3)
+
+
+def test_what_cannot_be_scored_is_refused(translator):
+    assert refusal(InputError, translator.rescore, [("abc", "k"), (" ", "k")]) == (
+        "source 2 is blank, but it must hold text; leaving it out would do"
+    )
+    assert refusal(InputError, translator.rescore, [(3, "k")]) == (
+        "source 1 is of type int, but it must be text"
+    )
+    places = Translator(saved("gehring2017"))
+    assert len(places.rescore([("abc", "k" * 39)])[0].tokens) == 39
+    assert refusal(InputError, places.rescore, [("abc", "k" * 40)]) == (
+        "a target has 40 symbols, but the model has places for 39; a shorter one would do"
+    )
+
+
+def test_a_decomposed_letter_is_the_composed_one():
+    sides = side("éa"), side(TARGET)
+    translator = Translator(saved("luong2015", sides=sides))
+    composed, decomposed = translator.translate(["\u00e9a", "e\u0301a"])
+    assert composed.token_scores == decomposed.token_scores
+    assert decomposed.source_tokens == ("\u00e9", "a")
+    assert decomposed.source == "e\u0301a"
+
+
+@pytest.mark.parametrize("name", ["meta", "tpu", "cuda:99", ""])
+def test_a_device_must_be_here(name, tmp_path):
+    save_model(tmp_path / "m", saved())
+    said = refusal(ConfigError, regard.load, tmp_path / "m", device=name)
+    assert said.startswith(f"train: device = {name}, but it must be one that is here; cpu")
+    assert str(chosen_device("cpu")) == "cpu"
