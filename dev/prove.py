@@ -60,7 +60,7 @@ def tests(*options: str, **variables: str) -> list[dict[str, Any]]:
 PROPERTIES = {
     "tests/unit/data/test_data_readers_property.py": 20_000,
     "tests/unit/text/test_text_tokenizers.py": 35_000,
-    "tests/unit/config/test_config_properties.py": 20_000,
+    "tests/unit/config/test_config_properties.py": 25_000,
     "tests/unit/store/test_store.py": 100_000,
 }
 
