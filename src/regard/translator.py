@@ -19,6 +19,7 @@ from regard.config.settings import SearchConfig, Settings
 from regard.errors import ConfigError, InputError
 from regard.models.seq2seq import Seq2Seq
 from regard.search import Hypothesis, Options, Request, TreeNode, search
+from regard.search.tiles import ROWS, Tiles
 from regard.store import Saved, load_model, save_model
 from regard.symbols import BOS, EOS, UNKNOWN
 from regard.text.copying import replace_unknown
@@ -363,22 +364,25 @@ def chosen_device(name: str) -> torch.device:
 def _forced(
     models: Sequence[Seq2Seq], source: Sequence[int], words: Sequence[int]
 ) -> tuple[tuple[float, ...], Float[np.ndarray, "T L H S"] | None]:
-    """Return the score of each given word and of EOS, and the first model's weights."""
+    """Return the score of each given word and of EOS, and the first model's weights.
+
+    In the geometry of the search, where float32 rounds alike.
+    """
     device = models[0].target_embedding.weight.device
-    ids = torch.tensor([source], device=device)
-    fed = torch.tensor([[BOS, *words]], device=device)
+    fed = torch.tensor([[BOS, *words]] * ROWS, device=device)
     limits = [m.max_target_length for m in models if m.max_target_length is not None]
     if limits and fed.shape[1] > min(limits):
         raise InputError(
             f"a target has {len(words):,} symbols, but the model has places for "
             f"{min(limits) - 1:,}; a shorter one would do"
         )
-    seen = torch.ones_like(ids, dtype=torch.bool)
-    found = [model(ids, seen, fed, need_weights=True) for model in models]
+    begun = [Tiles.start(model, [source]) for model in models]
+    found = [one.model.unroll(one.states[0], fed, one.memories[0])[1] for one in begun]
     each = torch.stack([scored.logits[0].float().log_softmax(dim=-1) for scored in found])
     # the mean of probabilities, as in the search
     log_probs = each.logsumexp(dim=0) - math.log(len(models))
     target = torch.tensor([*words, EOS], device=device)
     scores = log_probs.gather(1, target[:, None])[:, 0].tolist()
     weights = found[0].weights
-    return tuple(scores), None if weights is None else weights[0].float().cpu().numpy()
+    shown = None if weights is None else weights[0, ..., : len(source)].float().cpu().numpy()
+    return tuple(scores), shown

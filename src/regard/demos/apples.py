@@ -39,8 +39,9 @@ TRAINED = 384
 WHY = (
     "No sentence tells which characters are whose, but each word comes in many sentences, and "
     "looking at its own characters is what serves in all of them. "
-    "The decoder starts from nothing, so that it knows of the source only what it has looked at. "
-    "That is why 我爱吃苹果, never trained on, is translated, and why the weights are an alignment."
+    "The decoder starts from nothing and knows of the source only what it has looked at, so its "
+    "weights are an alignment. "
+    "我爱吃苹果 was never trained on; its words were, in other company."
 )
 
 

@@ -16,8 +16,8 @@ from regard.config.settings import DataConfig, SearchConfig, Settings, TextConfi
 PAIR = ("ich mochte ein bier", "i want a beer")
 
 WHY = (
-    "One pair cannot teach an alignment: wherever the decoder looks, the words that follow are the "
-    "same, so nothing tells it which German word is whose. "
+    "One pair cannot teach an alignment: wherever the decoder looks, the next word is the same, so "
+    "nothing tells it which German word is whose, and with another seed it looks elsewhere. "
     "`regard demo apples` can, since there each word comes in many sentences."
 )
 

@@ -43,10 +43,10 @@ SHOWN = (
 )
 
 WHY = (
-    "Nobody told the model what a month is called, nor in which order a language writes its dates: "
-    "each day here is one that it never saw in any language. "
-    "A digit of the year is written while looking at that very digit, the month while looking at "
-    "its name."
+    "No rule says what a month is called, nor in which order a language writes its dates: the pairs "
+    "do, and these days were in none of them, in no language. "
+    "Each digit of the year is written while looking at that very digit, the month while looking at "
+    "its name or its number."
 )
 
 
@@ -158,9 +158,9 @@ def exact(rows: Iterable[Written], outputs: Mapping[str, str]) -> dict[tuple[str
 def settings(seed: int = 1) -> Settings:
     """Return Luong's model with a bidirectional encoder and without input feeding.
 
-    Its weights fall on single characters; and since nothing of one step's look goes into the next,
-    a whole target is one scan, where Bahdanau's decoder takes twice the time. What is kept is the
-    last state of all: many validations are faultless, and the first of them is not the best.
+    Its weights fall on single characters; and since no step waits for what the one before saw, a
+    whole target is one scan, which is fast. The weights kept are the last: several validations are
+    faultless, and the first of those is not the best.
     """
     from regard.models import preset
 

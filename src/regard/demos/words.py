@@ -62,7 +62,7 @@ def settings(seed: int = 1, *, filled: bool = True) -> Settings:
     vocabulary's matrix. There is one validation, at the end: the last weights are the ones kept.
     """
     sources, targets = zip(*pairs(filled=filled), strict=True)
-    max_steps = 500
+    max_steps = 300
     return Settings(
         data=DataConfig(dev_share=0.0),
         model=ModelConfig(

@@ -1,0 +1,36 @@
+"""`python -m benchmarks.help`: how soon the command line answers, as the median of ten runs."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from statistics import median
+
+RUNS = 10
+LIMITS = {"--help": 0.3, "train --help": 0.6}
+"""Seconds of wall clock within which an idle machine must answer."""
+
+
+def measured(words: list[str]) -> tuple[float, float]:
+    """Run the installed command once; return seconds of wall clock and of the processor."""
+    command = Path(sys.executable).with_name("regard")
+    before, start = os.times(), time.perf_counter()
+    subprocess.run([command, *words], stdout=subprocess.DEVNULL, check=True)
+    wall, after = time.perf_counter() - start, os.times()
+    used = after.children_user + after.children_system
+    return wall, used - before.children_user - before.children_system
+
+
+def main() -> None:
+    """Print a row for each."""
+    sys.stdout.write(f"{'regard':<14}{'wall':>8}{'limit':>8}{'processor':>11}\n")
+    for words, limit in LIMITS.items():
+        walls, used = zip(*(measured(words.split()) for _ in range(RUNS)), strict=True)
+        sys.stdout.write(
+            f"{words:<14}{median(walls):>6.2f} s{limit:>6.1f} s{median(used):>9.2f} s\n"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""Resume is bitwise: `regard train` is killed at any moment, and started again with --resume."""
+
+import hashlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SETTINGS = {
+    "model.embedding_size": 8,
+    "model.hidden_size": 32,
+    "model.align_size": 8,
+    "model.readout_size": 8,
+    "model.dropout": 0.3,
+    "train.batch_tokens": 128,
+    "train.max_steps": 60,
+    "train.save_every": 2,
+    "train.validate_every": 10,
+    "train.report_every": 1,
+    "train.average": 2,
+    "train.patience": 0,
+    "search.max_length": 6,
+    "search.beam_size": 2,
+}
+MOMENTS = ("saving", "training", "any")
+
+
+@pytest.fixture
+def pairs(tmp_path):
+    rng = random.Random(5)
+    lines = ["".join(rng.choices("0123456789", k=4)) for _ in range(200)]
+    path = tmp_path / "pairs.tsv"
+    path.write_text("".join(f"{line}\t{line[::-1]}\n" for line in lines))
+    return path
+
+
+def started(pairs, out):
+    said = [word for name, value in SETTINGS.items() for word in ("--set", f"{name}={value}")]
+    command = ["-m", "regard.cli", "train", str(pairs), "--out", str(out), "--resume", "--quiet"]
+    return subprocess.Popen(
+        [sys.executable, "-c", "from regard.cli import main; main()", *command[2:], *said],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"},
+    )
+
+
+def wait_for(process, folder, moment, rng):
+    """Return when the moment has come, or the process has ended."""
+    if moment == "any":
+        # also while it still reads and encodes the pairs
+        end = time.monotonic() + rng.uniform(1.0, 8.0)
+        while process.poll() is None and time.monotonic() < end:
+            time.sleep(0.005)
+        return
+    log = folder / "log.jsonl"
+    before = log.stat().st_mtime_ns if log.exists() else 0
+    while process.poll() is None and (not log.exists() or log.stat().st_mtime_ns == before):
+        time.sleep(0.005)
+    end = time.monotonic() + rng.uniform(0.0, 0.8)
+    while process.poll() is None and time.monotonic() < end:
+        time.sleep(0.005)
+    # a file that is being written is there for a few thousandths of a second
+    while moment == "saving" and process.poll() is None and not unfinished(folder):
+        pass
+
+
+def unfinished(folder):
+    return any(name.endswith(".unfinished") for name in os.listdir(folder))
+
+
+def killed_until_done(pairs, out, moments, rng):
+    """Kill a run at each of the moments, then let it end; return how it was hit."""
+    hits = {"kills": 0, "while saving": 0}
+    for moment in [*moments, None]:
+        process = started(pairs, out)
+        if moment is not None:
+            wait_for(process, out.with_suffix(".run"), moment, rng)
+            process.send_signal(signal.SIGKILL)
+        code = process.wait()
+        if code == 0:
+            break
+        assert code == -signal.SIGKILL
+        hits["kills"] += 1
+        folder = out.with_suffix(".run")
+        hits["while saving"] += folder.exists() and unfinished(folder)
+    return hits
+
+
+def digest(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def assert_the_same(whole, killed):
+    assert digest(whole) == digest(killed)
+    logs = [(path.with_suffix(".run") / "log.jsonl").read_text() for path in (whole, killed)]
+    assert logs[0] == logs[1]
+
+
+def test_a_command_that_was_killed_ends_in_the_same_bytes(pairs, tmp_path):
+    whole, killed = tmp_path / "whole.regard", tmp_path / "killed.regard"
+    assert started(pairs, whole).wait() == 0
+    rng = random.Random(int(os.environ["REGARD_SEED"]))
+    hits = killed_until_done(pairs, killed, rng.sample(MOMENTS, 3), rng)
+    assert hits["kills"] >= 1
+    assert_the_same(whole, killed)
+
+
+@pytest.mark.slow
+def test_a_command_that_was_killed_twenty_times_ends_in_the_same_bytes(
+    pairs, tmp_path, record_property
+):
+    whole = tmp_path / "whole.regard"
+    assert started(pairs, whole).wait() == 0
+    rng = random.Random(int(os.environ["REGARD_SEED"]))
+    total = {"kills": 0, "while saving": 0, "runs": 0}
+    while total["kills"] < 20:
+        killed = tmp_path / f"{total['runs']}.regard"
+        hits = killed_until_done(pairs, killed, rng.choices(MOMENTS, k=4), rng)
+        assert_the_same(whole, killed)
+        total = {name: total[name] + hits.get(name, 1) for name in total}
+    assert total["while saving"] > 0
+    for name, count in total.items():
+        record_property(name, count)

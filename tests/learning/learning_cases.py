@@ -1,0 +1,140 @@
+"""What can be learned in seconds: to copy, reverse or sort a string of digits."""
+
+import random
+from typing import NamedTuple
+
+import torch
+
+from regard.config.settings import TrainConfig
+from regard.data.corpus import Corpus, write_corpus
+from regard.models import build, preset
+from regard.search import Request, search
+from regard.text.side import Side
+from regard.text.tokenizers import Characters
+from regard.text.vocabulary import Vocabulary
+from regard.training.loop import Job, Validation, learned, train
+from regard.training.state import RunFolder
+from search_options import wanted
+from training_job import Silent
+
+LONGEST = 8
+TASKS = {
+    "copy": lambda line: line,
+    "reverse": lambda line: line[::-1],
+    "sort": lambda line: "".join(sorted(line)),
+}
+
+
+class Recipe(NamedTuple):
+    """Sizes and settings by which a preset learns quickly; `pairs` is how many it is shown."""
+
+    sizes: dict[str, int]
+    pairs: int
+    train: dict[str, int | float]
+
+
+RECIPES = {
+    "cho2014": Recipe(
+        {"embedding_size": 24, "hidden_size": 128, "readout_size": 64},
+        pairs=60_000,
+        train={"batch_tokens": 600, "learning_rate": 0.006, "max_steps": 1800},
+    ),
+    "sutskever2014": Recipe(
+        {"embedding_size": 24, "hidden_size": 128, "num_layers": 1},
+        pairs=60_000,
+        train={"batch_tokens": 600, "learning_rate": 0.01, "max_steps": 1400},
+    ),
+    "bahdanau2015": Recipe(
+        {"embedding_size": 24, "hidden_size": 48, "align_size": 32, "readout_size": 32},
+        pairs=20_000,
+        train={"batch_tokens": 600, "learning_rate": 0.004, "max_steps": 600},
+    ),
+    "luong2015": Recipe(
+        {"embedding_size": 24, "hidden_size": 64, "num_layers": 1},
+        pairs=20_000,
+        train={"batch_tokens": 600, "learning_rate": 0.004, "max_steps": 600},
+    ),
+    "gehring2017": Recipe(
+        {"embedding_size": 48, "hidden_size": 48, "num_layers": 2, "max_length": 64},
+        pairs=20_000,
+        train={"batch_tokens": 600, "learning_rate": 0.004, "max_steps": 600},
+    ),
+    "vaswani2017": Recipe(
+        {
+            "model_size": 32,
+            "feed_forward_size": 64,
+            "num_heads": 4,
+            "num_layers": 2,
+            "max_length": 64,
+        },
+        pairs=20_000,
+        train={
+            "batch_tokens": 600,
+            "learning_rate": 0.004,
+            "warmup_steps": 100,
+            "max_steps": 1000,
+        },
+    ),
+}
+
+
+def drawn(rng):
+    return "".join(rng.choices("0123456789", k=rng.randint(1, LONGEST)))
+
+
+def unseen(rng, seen, count):
+    """Draw strings that are not among those seen, and remember them."""
+    found = []
+    while len(found) < count:
+        if (line := drawn(rng)) not in seen:
+            seen.add(line)
+            found.append(line)
+    return found
+
+
+def exact_match(model, side, lines, answer):
+    """Return the share of lines that the model answers to the last digit, EOS included."""
+    requests = [Request(tuple(side.ids(line))) for line in lines]
+    found = search([model], requests, wanted(max_length=LONGEST + 2), batch_size=64)
+    outputs = [side.line(side.vocabulary.tokens(answers[0].words)) for answers in found]
+    return sum(map(str.__eq__, outputs, map(answer, lines))) / len(lines)
+
+
+class Result(NamedTuple):
+    """How many of the unseen strings came out right, after how many updates."""
+
+    exact: float
+    steps: int
+
+
+def learn(folder, name, task, seed):
+    """Teach a preset a task; stop once 200 strings for validation are all right."""
+    recipe, answer, rng = RECIPES[name], TASKS[task], random.Random(seed)
+    side = Side("NFC", Characters(), Vocabulary.build(["0123456789"]))
+    lines = [drawn(rng) for _ in range(recipe.pairs)]
+    seen = set(lines)
+    dev, test = unseen(rng, seen, 200), unseen(rng, seen, 300)
+    write_corpus(folder / "corpus", ((side.ids(s), side.ids(answer(s))) for s in lines))
+    config = TrainConfig(
+        seed=seed,
+        schedule="cosine",
+        label_smoothing=0.0,
+        patience=0,
+        validate_every=50 if recipe.train["max_steps"] < 1000 else 100,
+        save_every=100_000,
+        **recipe.train,
+    )
+    torch.manual_seed(seed)
+    symbols = len(side.vocabulary)
+    model = build(preset(name)(**recipe.sizes, dropout=0.0), symbols, symbols)
+    perfect = []
+
+    def validate(model):
+        score = exact_match(model, side, dev, answer)
+        perfect.extend([True] if score == 1 else [])
+        return Validation(score)
+
+    corpus, run = Corpus.open(folder / "corpus"), RunFolder(folder)
+    job = Job(model, corpus, config, run, validate, True, {"task": task})
+    progress = train(job, Silent(), stop=lambda: bool(perfect))
+    return Result(exact_match(learned(job, progress), side, test, answer), progress.step)

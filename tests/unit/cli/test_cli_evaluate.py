@@ -1,0 +1,143 @@
+"""`regard evaluate`: scores with their recipe, for people and for programs, of one model or two."""
+
+import hashlib
+import json
+import unicodedata
+
+import pytest
+
+from regard.metrics import bootstrap
+
+
+def sha256(pairs):
+    """Return the fingerprint of pairs, computed from what it is."""
+    return hashlib.sha256("".join(f"{s}\t{t}\n" for s, t in pairs).encode()).hexdigest()
+
+
+def test_the_table_shows_each_score_and_how_to_compute_it_again(run, capitals, tmp_path):
+    # two of three are right; of 4 characters in the references one is wrong
+    (tmp_path / "test.tsv").write_text("a\tA\nab\tAB\nc\tX\n")
+    answer = run("evaluate", capitals, "test.tsv", "--metrics", "exact,cer")
+    assert answer.code == 0
+    table, recipe = answer.out.split("\n\n")
+    assert table.splitlines() == [
+        "metric  capitals.regard  better is",
+        "exact             66.67  higher",
+        "cer               25.00  lower",
+    ]
+    rows = recipe.splitlines()
+    fingerprint = sha256([("a", "A"), ("ab", "AB"), ("c", "X")])[:16]
+    assert rows[0] == f"3 sources, beam size 5, pairs {fingerprint}, NFC"
+    assert rows[1].startswith("exact: exact|nrefs:1|refs:any|")
+    assert rows[2].startswith("cer: cer|nrefs:1|refs:best|unit:character|")
+    assert answer.err == f"Next: regard show {capitals} a\n"
+
+
+def test_json_holds_the_same_for_programs(run, capitals, pairs):
+    answer = run("evaluate", capitals, pairs, "--format", "json", "--beam-size", "2")
+    found = json.loads(answer.out)
+    assert answer.err == ""
+    assert {name: found[name] for name in ("model", "beam_size", "lines", "normalization")} == {
+        "model": "capitals.regard",
+        "beam_size": 2,
+        "lines": 12,
+        "normalization": "NFC",
+    }
+    scores = {score["name"]: score["value"] for score in found["scores"]}
+    assert list(scores) == ["bleu", "chrf", "ter", "exact", "cer", "wer"]
+    assert (scores["exact"], scores["cer"], scores["ter"]) == (100.0, 0.0, 0.0)
+    assert all(score["signature"] for score in found["scores"])
+
+
+def test_all_targets_of_a_source_are_its_references(run, capitals, tmp_path):
+    (tmp_path / "test.tsv").write_text("a\tX\nb\tB\na\tA\nb\tB\n")
+    answer = run("evaluate", capitals, "test.tsv", "--metrics=exact", "--format=json")
+    found = json.loads(answer.out)
+    assert (found["lines"], found["scores"][0]["value"]) == (2, 100.0)
+    assert "|nrefs:var|" in found["scores"][0]["signature"]
+
+
+def test_a_pair_that_stands_there_twice_is_one_reference(run, capitals, tmp_path):
+    (tmp_path / "test.tsv").write_text("a\tA\nb\tB\na\tA\n")
+    found = json.loads(run("evaluate", capitals, "test.tsv", "--format=json").out)
+    assert "|nrefs:1|" in found["scores"][0]["signature"]
+
+
+def test_references_are_read_in_the_form_that_the_model_writes(run, capitals, tmp_path):
+    composed = [("é", "É"), ("a", "A")]
+    apart = [[unicodedata.normalize("NFD", side) for side in pair] for pair in composed]
+    for name, pairs in (("one.tsv", composed), ("other.tsv", apart)):
+        (tmp_path / name).write_text("".join(f"{s}\t{t}\n" for s, t in pairs), encoding="utf-8")
+    words = ("--metrics=exact,cer", "--format=json")
+    one, other = (run("evaluate", capitals, name, *words).out for name in ("one.tsv", "other.tsv"))
+    assert one == other
+    assert json.loads(one)["pairs"] == sha256(composed)
+
+
+def test_two_models_are_compared_on_the_same_lines(run, capitals, beginner, pairs):
+    words = ("evaluate", beginner, capitals, pairs, "--metrics=exact", "--samples=50", "--seed=7")
+    answer = run(*words)
+    assert answer.code == 0
+    head, row = answer.out.split("\n\n")[0].splitlines()
+    assert head.split("  ")[:3] == ["metric", "beginner.regard", "capitals.regard"]
+    # each of twelve lines is wrong in the one and right in the other, however they are drawn
+    shown = ("exact", "0.00", "100.00", "+100.00", "+100.00", "…", "+100.00", "0.020", "higher")
+    assert tuple(row.split()) == shown
+    assert "|bs:50|seed:7|" in answer.out
+    found = json.loads(run(*words, "--format", "json").out)
+    assert found["models"] == ["beginner.regard", "capitals.regard"]
+    assert found["beam_sizes"] == [5, 5]
+    right = [line.split("\t")[1] for line in pairs.read_text().splitlines()]
+    references = [[target] for target in right]
+    expected = bootstrap.paired_bootstrap([""] * 12, right, references, "exact", 50, 7)
+    assert found["comparisons"] == [expected.to_json()]
+
+
+def test_parallel_files_replace_the_pairs(run, capitals, tmp_path):
+    (tmp_path / "s").write_text("a\nb\n")
+    (tmp_path / "t").write_text("A\nX\n")
+    words = ("--source", "s", "--target", "t", "--metrics=exact", "--format=json")
+    found = json.loads(run("evaluate", capitals, *words).out)
+    assert (found["lines"], found["scores"][0]["value"]) == (2, 50.0)
+
+
+def test_the_hint_is_a_command_also_where_a_source_looks_like_an_option(run, capitals, tmp_path):
+    (tmp_path / "test.tsv").write_text("-a\tA\n")
+    hint = run("evaluate", capitals, "test.tsv", "--metrics=exact").err.splitlines()[-1]
+    assert hint == f"Next: regard show {capitals} -- -a"
+    assert run("show", capitals, "--", "-a").out.startswith("-a → ")
+
+
+def test_too_few_or_too_many_models_are_refused(refused, capitals, pairs):
+    would = "but it must be one or two, and then the pairs; regard evaluate MODEL PAIRS would do"
+    assert refused("evaluate", pairs) == f"regard: evaluate: 0 models are given, {would}\n"
+    three = [capitals] * 3
+    assert refused("evaluate", *three, pairs) == f"regard: evaluate: 3 models are given, {would}\n"
+
+
+def test_metrics_that_there_are_not_are_refused_all_at_once(refused, capitals, pairs):
+    said = refused("evaluate", capitals, pairs, "--metrics", "blue,exact,foo")
+    names = "but it must be bleu, chrf, ter, exact, cer, wer or per"
+    assert said == (
+        f"regard: metrics: name = blue, {names}; bleu would do\n"
+        f"regard: metrics: name = foo, {names}; chrf would do\n"
+    )
+
+
+def test_models_that_write_other_forms_of_unicode_cannot_be_compared(
+    run, refused, capitals, pairs, tmp_path
+):
+    small = [f"--set=model.{name}_size=8" for name in ("hidden", "embedding", "align", "readout")]
+    words = ["--set", "data.normalization=none", "--max-steps", 1, "--quiet", *small]
+    assert run("train", pairs, "--out", "raw.regard", *words).code == 0
+    said = refused("evaluate", capitals, "raw.regard", pairs)
+    assert said == (
+        f"regard: evaluate: {capitals} writes NFC and raw.regard writes none, but both must write "
+        "the same form of Unicode; models trained with one data.normalization would do\n"
+    )
+
+
+@pytest.mark.parametrize("text", ["", "a\t\n"])
+def test_bad_pairs_are_refused(refused, capitals, tmp_path, text):
+    (tmp_path / "bad.tsv").write_text(text)
+    assert refused("evaluate", capitals, "bad.tsv").startswith("regard: bad.tsv")

@@ -1,0 +1,129 @@
+"""`regard show`, `info` and `check`: where a model looked, what it holds, what it would read."""
+
+import json
+
+import pytest
+
+SMALL = [f"--set=model.{name}_size=8" for name in ("hidden", "embedding", "align", "readout")]
+
+
+def test_show_draws_a_row_for_each_symbol_and_one_for_the_end(run, capitals):
+    answer = run("show", capitals, "cab")
+    assert answer.code == 0
+    rows = answer.out.splitlines()
+    assert rows[0].startswith("cab → CAB   (log-probability -0.")
+    assert rows[2].split() == ["c", "a", "b"]
+    assert [row[0] for row in rows[3:7]] == ["C", "A", "B", "■"]
+    assert "\x1b" not in answer.out
+    assert answer.err == f"Next: regard translate {capitals} --format jsonl --text=cab\n"
+
+
+def test_the_command_that_show_hints_at_runs(run, capitals):
+    hint = run("show", capitals, "--", "-a b").err
+    assert hint == f"Next: regard translate {capitals} --format jsonl '--text=-a b'\n"
+    assert run("translate", capitals, "--format", "jsonl", "--text=-a b").code == 0
+
+
+def test_show_can_be_told_what_to_write(run, capitals):
+    answer = run("show", capitals, "ab", "--target", "HE")
+    rows = answer.out.splitlines()
+    assert rows[0].startswith("ab → HE   (log-probability -")
+    assert [row[0] for row in rows[3:6]] == ["H", "E", "■"]
+
+
+def test_show_draws_in_as_many_columns_as_are_said(run, capitals):
+    answer = run("show", capitals, "abcdefghabcdefgh", "--width", "24")
+    assert max(map(len, answer.out.splitlines()[2:])) <= 24
+    assert "more columns" in answer.out
+
+
+def test_show_says_that_a_model_has_no_attention(run, blind):
+    answer = run("show", blind, "a")
+    assert answer.out.splitlines()[0].startswith("a → A ")
+    assert answer.out.endswith(
+        "This model has no attention: it reads the whole source into one vector.\n"
+    )
+
+
+def test_show_passes_on_what_there_is_to_say(run, capitals):
+    answer = run("show", capitals, "π")
+    assert answer.err.startswith("the model knows no symbol of the source, ")
+
+
+@pytest.mark.parametrize("text", ["", "  "])
+def test_show_needs_text(refused, capitals, text):
+    said = refused("show", capitals, text)
+    assert said == "regard: TEXT: it is blank, but it must hold text; a line would do\n"
+
+
+def test_info_tells_what_is_inside(run, capitals):
+    answer = run("info", capitals)
+    assert answer.code == 0
+    rows = dict(line.split(maxsplit=1) for line in answer.out.replace(" s", "_s").splitlines())
+    assert (rows["encoder"], rows["decoder"]) == ("recurrent", "bahdanau")
+    # eight letters and the four symbols that every vocabulary begins with
+    assert (rows["source_symbols"], rows["target_symbols"]) == ("12", "12")
+    assert (rows["normalization"], rows["seed"], rows["steps"]) == ("NFC", "1", "60")
+    assert rows["exact"].startswith("100.00  (exact|nrefs:1|")
+    assert answer.err == f"Next: regard translate {capitals}\n"
+
+
+def test_info_for_programs_holds_settings_and_summary(run, capitals):
+    answer = run("info", capitals, "--format", "json")
+    found = json.loads(answer.out)
+    assert answer.err == ""
+    assert (found["source"], found["source_symbols"]) == ("characters", 12)
+    assert found["settings"]["train"]["max_steps"] == 60
+    assert found["summary"]["steps"] == 60
+
+
+def test_the_settings_of_a_model_make_the_same_settings_again(run, capitals, pairs, tmp_path):
+    answer = run("info", capitals, "--settings")
+    assert (answer.code, answer.err) == (0, "")
+    (tmp_path / "my.toml").write_text(answer.out)
+    words = ["--config", "my.toml", "--dev", pairs, "--out", "again.regard", "--quiet"]
+    assert run("train", pairs, *words) == (0, "", "")
+    assert run("info", "again.regard", "--settings").out == answer.out
+    # the same pairs, settings and seed are the same model
+    assert (tmp_path / "again.regard").read_bytes() == capitals.read_bytes()
+
+
+def test_check_counts_and_says_what_would_be_chosen(run, pairs):
+    answer = run("check", pairs)
+    assert answer.code == 0
+    assert answer.out.startswith("pairs        12\nsources      12 different, 0 with several")
+    assert "source       1 to 3 characters, quartiles 1, 1, 2; 8 symbols; " in answer.out
+    assert "\nwould be chosen:\n  text.source = characters: " in answer.out
+    assert answer.err == f"Next: regard train {pairs}\n"
+
+
+def test_check_chooses_what_training_chooses(run, pairs):
+    chosen = json.loads(run("check", pairs, "--format", "json").out)["chosen"]
+    told = run("train", pairs, "--max-steps", 1, *SMALL).err
+    for name in ("text.source", "data.max_source_length", "model.preset", "search.beam_size"):
+        assert f"  {name} = {chosen[name]}: " in told
+
+
+def test_check_reads_standard_input_once(run, pairs):
+    found = [
+        run("check", *words, "--format", "json", stdin=pairs.read_bytes()).out
+        for words in ([pairs], ["-"])
+    ]
+    assert found[0] == found[1]
+    assert json.loads(found[0])["pairs"] == 12
+
+
+def test_check_counts_what_is_in_the_validation_set_too(run, pairs, tmp_path):
+    (tmp_path / "dev.tsv").write_text("a\tA\nb\tX\nx\tY\n")
+    found = json.loads(run("check", pairs, "--dev", "dev.tsv", "--format", "json").out)
+    assert found["overlap"] == {"dev_pairs": 3, "same_pairs": 1, "same_sources": 2}
+
+
+def test_the_hint_of_the_check_says_where_the_pairs_are(run, tmp_path):
+    (tmp_path / "s").write_text("a\nb\n")
+    (tmp_path / "t").write_text("A\nB\n")
+    answer = run("check", "--source", "s", "--target", "t")
+    assert answer.err == "Next: regard train --source s --target t\n"
+    (tmp_path / "my pairs").write_text("a\tA\tx\nb\tB\ty\n")
+    answer = run("check", "my pairs", "--columns", "source=1,3", "target=2")
+    assert answer.err == "Next: regard train 'my pairs' --columns source=1,3 target=2\n"

@@ -1,0 +1,205 @@
+"""`regard translate`: as many lines out as in, in a pipe, at a terminal and from an option."""
+
+import io
+import json
+import os
+import pty
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from regard.cli import main
+
+COMMAND = Path(sys.executable).with_name("regard")
+GUESS = "the model knows no symbol of the source, so that its output is a guess"
+
+
+def test_lines_go_in_and_as_many_come_out_and_nothing_else_is_said(run, capitals):
+    lines = ["a", "", "abc", "   ", "h", "ba"]
+    answer = run("translate", capitals, stdin="\n".join(lines) + "\n")
+    assert answer == (0, "A\n\nABC\n\nH\nBA\n", "")
+
+
+def test_more_lines_than_are_written_at_once_stay_in_their_order(run, capitals, monkeypatch):
+    monkeypatch.setattr(sys.modules["regard.cli.translate"], "CHUNK", 7)
+    lines = ["abcdefgh"[number % 8] for number in range(31)]
+    answer = run("translate", capitals, stdin="".join(f"{line}\n" for line in lines))
+    assert answer.out.splitlines() == [line.upper() for line in lines]
+
+
+@pytest.mark.parametrize("stdin", [b"\xef\xbb\xbfa\r\nb", b"a\nb\n", b"a\nb"])
+def test_line_ends_of_any_kind_are_read(run, capitals, stdin):
+    assert run("translate", capitals, stdin=stdin) == (0, "A\nB\n", "")
+
+
+def test_no_line_gives_no_line(run, capitals):
+    assert run("translate", capitals, stdin="") == (0, "", "")
+
+
+def test_a_line_of_unknown_symbols_is_translated_and_named(run, capitals):
+    answer = run("translate", capitals, "--max-length", 3, stdin="a\nπλ\nb\n")
+    assert answer.code == 0
+    assert [line for line in answer.err.splitlines() if GUESS in line] == [
+        f"standard input, line 2: {GUESS}"
+    ]
+    found = answer.out.splitlines()
+    assert (len(found), found[0], found[2]) == (3, "A", "B")
+
+
+def test_a_line_that_is_too_long_is_cut_and_named(run, capitals):
+    answer = run("translate", capitals, "--max-length", 2, stdin="a\n" + "b" * 40 + "\n")
+    assert answer.code == 0
+    assert len(answer.out.splitlines()) == 2
+    assert answer.err.startswith(
+        "standard input, line 2: the source has 40 symbols, but the model reads 32; "
+    )
+
+
+def test_a_bad_line_is_refused_before_any_is_translated(refused, capitals):
+    said = refused("translate", capitals, stdin=b"a\n\xff\n")
+    assert said == (
+        "regard: standard input, line 2: byte 1 of the line is 0xff, but the line must be UTF-8; "
+        "saving the file as UTF-8 would do\n"
+    )
+
+
+def test_one_text_can_be_given_as_an_option(run, capitals):
+    assert run("translate", capitals, "--text", "cab") == (0, "CAB\n", "")
+    assert run("translate", capitals, "--text", "") == (0, "\n", "")
+    answer = run("translate", capitals, "--text", "π", "--max-length", 1)
+    assert answer.err.startswith(f"--text, line 1: {GUESS}\n")
+
+
+def test_json_holds_all_that_is_known_of_a_line(run, capitals):
+    answer = run("translate", capitals, "--format", "jsonl", stdin="ab\n\n")
+    first, second = map(json.loads, answer.out.splitlines())
+    assert (first["line"], first["source"], first["text"]) == (1, "ab", "AB")
+    assert (first["source_tokens"], first["tokens"]) == (["a", "b"], ["A", "B"])
+    assert [len(row) for row in first["attention"]] == [2, 2, 2]
+    assert [sum(row) for row in first["attention"]] == pytest.approx([1, 1, 1], abs=1e-5)
+    assert first["score"] == pytest.approx(sum(first["token_scores"]))
+    assert (second["line"], second["text"], second["tokens"]) == (2, "", [])
+
+
+def test_pharaoh_says_where_each_token_looked_most(run, capitals):
+    lines = "abc\n\ncab\n"
+    found = run("translate", capitals, "--format", "jsonl", stdin=lines).out.splitlines()
+    answer = run("translate", capitals, "--format", "pharaoh", stdin=lines)
+    assert answer.code == 0
+    expected = []
+    for shown in map(json.loads, found):
+        rows = (shown["attention"] or [])[: len(shown["tokens"])]
+        places = (f"{row.index(max(row))}-{number}" for number, row in enumerate(rows))
+        expected.append(" ".join(places))
+    assert answer.out.splitlines() == expected
+    assert expected[1] == ""
+
+
+def test_a_model_without_attention_writes_text_but_no_pharaoh(run, refused, blind):
+    assert run("translate", blind, stdin="a\nb\n") == (0, "A\nB\n", "")
+    said = f"format = pharaoh, but {blind} has no attention; text or jsonl would do"
+    assert refused("translate", blind, "--format", "pharaoh") == f"regard: translate: {said}\n"
+
+
+def test_n_best_rows_carry_line_and_score_best_first(run, capitals):
+    answer = run("translate", capitals, "--nbest", 3, stdin="ab\n\nc\n")
+    rows = [row.split("\t") for row in answer.out.splitlines()]
+    assert [row[0] for row in rows] == ["1", "1", "1", "2", "3", "3", "3"]
+    assert [rows[0][2], rows[4][2]] == ["AB", "C"]
+    assert rows[3] == ["2", "0.0000", ""]
+    assert len({row[2] for row in rows[:3]}) == 3
+    best = json.loads(run("translate", capitals, "--format=jsonl", "--text=ab").out)
+    assert float(rows[0][1]) == pytest.approx(best["score"], abs=1e-4)
+
+
+def test_options_of_the_search_reach_it(run, capitals):
+    def text(*words):
+        return run("translate", capitals, "--text", "abc", *words).out.rstrip("\n")
+
+    assert text("--beam-size", 1) == "ABC"
+    assert text("--max-length", 2) == "AB"
+    assert text("--prefix", "H").startswith("H")
+    assert "A" not in text("--ban", "A", "--max-length", 4)
+    assert len(text("--same-length")) == 3
+    assert len(text("--min-length", 5, "--max-length", 5)) == 5
+    drawn = [text("--temperature", 9, "--beam-size", 1, "--seed", seed) for seed in (1, 1, 2)]
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert text("--temperature", "9", "--top-k", "1", "--beam-size", "1") == "ABC"
+
+
+def test_unknown_symbols_are_copied_or_marked(run, tmp_path):
+    small = [f"--set=model.{name}_size=8" for name in ("hidden", "embedding", "align", "readout")]
+    (tmp_path / "few.tsv").write_text("a\tb\nc\td\n")
+    # one symbol of each side is known, so that the other can be written only as unknown
+    words = ["--set", "text.target_size=5", "--max-steps", 1, "--dev", "few.tsv", "--quiet"]
+    assert run("train", "few.tsv", *words, *small).code == 0
+    search = ["--text", "a", "--min-length", 1, "--max-length", 1]
+    known = json.loads(run("translate", "few.regard", *search, "--format=jsonl").out)["tokens"]
+    other = run("translate", "few.regard", *search, "--nbest", 2, "--unknown", "mark").out
+    marked = [row.split("\t")[2] for row in other.splitlines()]
+    copied = run("translate", "few.regard", *search, "--nbest", 2, "--unknown", "copy").out
+    copied = [row.split("\t")[2] for row in copied.splitlines()]
+    assert known[0] in copied
+    assert [row.replace("�", "a") for row in marked] == copied
+    assert "�" in marked
+
+
+def test_several_models_vote(run, capitals, beginner):
+    answer = run("translate", capitals, beginner, stdin="a\nb\n")
+    assert (answer.code, len(answer.out.splitlines())) == (0, 2)
+    alone, both = (
+        json.loads(run("translate", *models, "--text=a", "--format=jsonl").out)
+        for models in ([capitals], [capitals, capitals])
+    )
+    assert both["text"] == alone["text"]
+    assert both["score"] == pytest.approx(alone["score"], abs=1e-5)
+
+
+def test_at_a_terminal_it_prompts_and_hints(capitals):
+    outer, inner = pty.openpty()
+    process = subprocess.Popen(
+        [COMMAND, "translate", capitals],
+        **dict.fromkeys(("stdin", "stdout", "stderr"), inner),
+        env={**os.environ, "OMP_NUM_THREADS": "1", "TERM": "dumb"},
+    )
+    os.close(inner)
+    os.write(outer, b"ab\n\nc\n\x04")
+    seen = b""
+    # reading fails when the other end is closed
+    with suppress(OSError):
+        while part := os.read(outer, 4096):
+            seen += part
+    os.close(outer)
+    assert process.wait() == 0
+    said = seen.decode().replace("\r\n", "\n")
+    assert "Type a line, Enter translates it; Ctrl-D ends.\n" in said
+    assert "AB\n" in said
+    assert said.endswith(f"Next: regard show {capitals} TEXT\n")
+
+
+class Terminal(io.StringIO):
+    """What somebody types."""
+
+    def isatty(self):
+        return True
+
+
+def test_lines_typed_for_a_file_are_prompted_for_on_the_terminal(capitals, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", Terminal("ab\nc\n"))
+    assert main(["translate", str(capitals)]) == 0
+    assert capsys.readouterr() == (
+        "AB\nC\n",
+        "Type a line, Enter translates it; Ctrl-D ends.\n> > > \n",
+    )
+
+
+def test_a_bar_shows_how_far_it_is_where_somebody_looks(run, capitals, monkeypatch):
+    shown = Terminal()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stderr", shown)
+    answer = run("translate", capitals, stdin="a\n\nb\n")
+    assert answer.out == "A\n\nB\n"
+    assert "2/2" in shown.getvalue()

@@ -1,0 +1,123 @@
+"""One-hot words: nothing learned of them, and a product that picks a column."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from letters import array, assert_close
+from letters import elman as letters_of
+from oracle.cells import elman
+from regard.config.model import (
+    EmbeddingConfig,
+    ModelConfig,
+    PlainDecoderConfig,
+    ReadoutConfig,
+    RecurrentEncoderConfig,
+)
+from regard.config.settings import Settings
+from regard.config.toml import settings_from, to_tree
+from regard.errors import ConfigError
+from regard.models import build
+from regard.nn.cells import ElmanCell
+from regard.nn.embedding import Embedding
+from regard.symbols import BOS
+
+V_X, V_Y, D = 11, 13, 7
+CONFIG = ModelConfig(
+    source=EmbeddingConfig(size=V_X, one_hot=True),
+    target=EmbeddingConfig(size=V_Y, one_hot=True),
+    encoder=RecurrentEncoderConfig(cell="elman", hidden_size=D),
+    decoder=PlainDecoderConfig(cell="elman", hidden_size=D, first="copy"),
+    readout=ReadoutConfig(),
+)
+
+
+def test_a_word_is_a_one_at_its_id():
+    embedded = Embedding(5, None)(torch.tensor([[4, 0]]))
+    assert embedded.tolist() == [[[0, 0, 0, 0, 1], [1, 0, 0, 0, 0]]]
+    assert embedded.dtype == torch.float32
+    assert Embedding(5, None).double()(torch.tensor([[4]])).dtype == torch.float64
+
+
+def test_an_elman_cell_picks_the_column_of_its_word():
+    torch.manual_seed(0)
+    cell, embedding = ElmanCell(V_X, D).double(), Embedding(V_X, None).double()
+    W, U, b = (letters_of(cell)[letter] for letter in "WUb")
+    h = np.random.default_rng(0).standard_normal(D)
+    for word in range(V_X):
+        x = embedding(torch.tensor([[word]]))[:, 0]
+        moved = cell(x, cell.start(torch.tensor(h)[None])).h[0]
+        assert_close(moved, np.tanh(W[:, word] + b + U @ h))
+        assert_close(moved, elman(np.eye(V_X)[word], h, W=W, U=U, b=b))
+
+
+def test_a_line_is_read_column_by_column():
+    torch.manual_seed(1)
+    model = build(CONFIG, V_X, V_Y).double().eval()
+    words = [5, 9, 5, 1]
+    source = torch.tensor([words])
+    encoded = model.encode(source, torch.ones_like(source, dtype=torch.bool))
+    letters, h = letters_of(model.encoder.stack.layers[0]), np.zeros(D)
+    for place, word in enumerate(words):
+        h = np.tanh(letters["W"][:, word] + letters["b"] + letters["U"] @ h)
+        assert_close(encoded.keys[0, place], h)
+
+
+def test_nothing_is_learned_or_saved_of_the_words():
+    model = build(CONFIG, V_X, V_Y)
+    assert not any("embedding" in name for name, _ in model.named_parameters())
+    assert not any("embedding" in name for name in model.state_dict())
+    cells = D * V_X + D * D + D + D * V_Y + D * D + D
+    assert sum(part.numel() for part in model.parameters()) == cells + V_Y * D + V_Y
+
+
+def test_a_zero_start_and_positions_are_as_with_learned_words():
+    start = Embedding(V_X, None, zero_start=True)(torch.tensor([[BOS, 4]]))
+    assert not start[0, 0].any()
+    assert start[0, 1, 4] == 1
+    config = replace(CONFIG, source=replace(CONFIG.source, positions="learned", max_length=3))
+    embedding = build(config, V_X, V_Y).source_embedding.double()
+    table = array(embedding.positions.table)
+    assert_close(embedding(torch.tensor([[6, 2]]))[0], np.eye(V_X)[[6, 2]] + table[:2])
+
+
+def test_settings_of_before_mean_learned_words():
+    settings = Settings(model=replace(CONFIG, source=EmbeddingConfig(size=3)))
+    tree = to_tree(settings)
+    assert tree["model"]["source"].pop("one_hot") is False
+    assert settings_from(tree) == settings
+    assert settings_from(to_tree(Settings(model=CONFIG))) == Settings(model=CONFIG)
+
+
+REFUSALS = {
+    "source.one_hot = true makes vectors as wide as the vocabulary, but source.size = 12 and it "
+    "has 11 symbols; source.size = 11 would do": {"source": replace(CONFIG.source, size=12)},
+    "target.one_hot = true makes vectors as wide as the vocabulary, but target.size = 5 and it "
+    "has 13 symbols; target.size = 13 would do": {"target": replace(CONFIG.target, size=5)},
+    "tied = output shares the target embedding's matrix, but target.one_hot = true has none; "
+    "tied = none would do": {
+        "tied": "output",
+        "readout": ReadoutConfig(kind="tanh", size=V_Y),
+    },
+}
+
+
+@pytest.mark.parametrize("sentence", REFUSALS)
+def test_what_one_hot_words_cannot_be_is_refused(sentence):
+    with pytest.raises(ConfigError) as refusal:
+        build(replace(CONFIG, **REFUSALS[sentence]), V_X, V_Y)
+    assert refusal.value.problems == (sentence,)
+
+
+def test_no_side_can_be_tied_to_the_other():
+    both = {"tied": "all", "readout": ReadoutConfig(kind="tanh", size=V_Y)}
+    learned = EmbeddingConfig(size=V_Y)
+    with pytest.raises(ConfigError) as refusal:
+        build(replace(CONFIG, source=replace(CONFIG.target), target=learned, **both), V_Y, V_Y)
+    assert refusal.value.problems == (
+        "tied = all shares the source embedding's matrix, but source.one_hot = true has none; "
+        "tied = none would do",
+    )
+    build(replace(CONFIG, target=learned, **{**both, "tied": "output"}), V_X, V_Y)
