@@ -110,10 +110,12 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 
     try:
         with open(path, "rb") as file:
-            head = file.read(8)
+            head = file.read(9)
     except OSError as error:
         raise ModelFileError(str(path), f"cannot be read: {error.strerror}") from error
-    if head[:2] in (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05", b"PK"):
+    pickled = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05", b"PK")
+    # the length of a header may begin with the same bytes, but then the header itself follows it
+    if head.startswith(pickled) and not head.endswith(b"{"):
         raise ModelFileError(
             str(path),
             "is a pickle, which could run any code when loaded; a file made by regard would do",

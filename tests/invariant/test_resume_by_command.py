@@ -19,7 +19,7 @@ SETTINGS = {
     "model.readout_size": 8,
     "model.dropout": 0.3,
     "train.batch_tokens": 128,
-    "train.max_steps": 60,
+    "train.max_steps": 40,
     "train.save_every": 2,
     "train.validate_every": 10,
     "train.report_every": 1,
@@ -42,9 +42,9 @@ def pairs(tmp_path):
 
 def started(pairs, out):
     said = [word for name, value in SETTINGS.items() for word in ("--set", f"{name}={value}")]
-    command = ["-m", "regard.cli", "train", str(pairs), "--out", str(out), "--resume", "--quiet"]
+    command = ["train", str(pairs), "--out", str(out), "--resume", "--quiet"]
     return subprocess.Popen(
-        [sys.executable, "-c", "from regard.cli import main; main()", *command[2:], *said],
+        [sys.executable, "-c", "from regard.cli import main; main()", *command, *said],
         env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"},
     )
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar, final, get_type_hints
 
-from regard.api.look import Look, SideLook
+from regard.api.look import MANY_WORDS, Look, SideLook
 from regard.config.checks import choices, must_be, shown, unknown_choice
 from regard.config.model import ModelConfig
 from regard.config.settings import Settings
@@ -145,7 +145,8 @@ def _tokenizer(side: SideLook, other: SideLook) -> tuple[str, str]:
         return "characters", f"a line has {side.mean_words:.1f} words on average"
     if len(side.words) <= 300 or (len(side.words) <= 2000 and side.repeats >= 10):
         return "words", f"there are {len(side.words):,} words, each {side.repeats:.0f} times"
-    return "unigram", f"there are {len(side.words):,} words, too many to learn one by one"
+    many = f"{'more than ' * (len(side.words) >= MANY_WORDS)}{min(len(side.words), MANY_WORDS):,}"
+    return "unigram", f"there are {many} words, too many to learn one by one"
 
 
 def _data(look: Look, tree: Tree) -> Iterator[tuple[str, Any, str]]:

@@ -1,6 +1,7 @@
 """One pass over the pairs: what automatic settings, the validation split and the recipe go by.
 
-What is kept grows with the alphabet, the words and eight bytes a pair, not with the lines.
+What is kept grows with the alphabet alone: of different words and of different sources, no more
+are remembered than decide anything.
 """
 
 import hashlib
@@ -8,7 +9,6 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -16,16 +16,27 @@ from numpy.typing import NDArray
 
 from regard.text.normalize import normalize
 
+MANY_WORDS = 5000
+"""Different words that are remembered: where there are more, it is all one how many."""
+
+MANY_SOURCES = 1 << 16
+"""Different sources whose places are remembered, the lowest; where there are more, a guess is
+within one percent."""
+
+PLACES = 1 << 64
+
 
 @final
 @dataclass
 class SideLook:
-    """One side of all pairs."""
+    """One side of all pairs; of its words, the first `MANY_WORDS` different ones."""
 
     lines: int = 0
     characters: Counter[str] = field(default_factory=Counter)
     lengths: Counter[int] = field(default_factory=Counter)
-    words: Counter[str] = field(default_factory=Counter)
+    words: set[str] = field(default_factory=set)
+    num_words: int = 0
+    num_letters: int = 0
     word_lengths: Counter[int] = field(default_factory=Counter)
     spaced: int = 0
 
@@ -35,7 +46,10 @@ class SideLook:
         self.lines += 1
         self.characters.update(line)
         self.lengths[len(line)] += 1
-        self.words.update(words)
+        if len(self.words) < MANY_WORDS:
+            self.words.update(words)
+        self.num_words += len(words)
+        self.num_letters += sum(map(len, words))
         self.word_lengths[len(words)] += 1
         self.spaced += len(words) > 1
 
@@ -52,17 +66,17 @@ class SideLook:
     @property
     def mean_words(self) -> float:
         """Words of a line, on average."""
-        return self.words.total() / self.lines
+        return self.num_words / self.lines
 
     @property
     def mean_word_length(self) -> float:
         """Characters of a word, on average."""
-        return sum(len(word) * count for word, count in self.words.items()) / self.words.total()
+        return self.num_letters / self.num_words
 
     @property
     def repeats(self) -> float:
-        """How often a word comes, on average."""
-        return self.words.total() / len(self.words)
+        """How often a word comes, on average, where there are not too many to say."""
+        return self.num_words / len(self.words)
 
 
 @final
@@ -71,29 +85,21 @@ class Look:
 
     def __init__(self, pairs: Iterable[tuple[str, str]], normalization: str) -> None:
         self.source, self.target = SideLook(), SideLook()
-        self._hashes = array("Q")
-        digest = hashlib.sha256()
+        places, digest = _Lowest(), hashlib.sha256()
         for source, target in normalized(pairs, normalization):
             self.source.add(source)
             self.target.add(target)
-            self._hashes.append(place(source))
+            places.add(place(source))
             digest.update(f"{source}\t{target}\n".encode())
         self.fingerprint = digest.hexdigest()
+        self._places = places.found()
+        self.sources = places.guess()
+        """How many different sources there are."""
 
     @property
     def pairs(self) -> int:
         """How many there are."""
         return self.source.lines
-
-    @property
-    def sources(self) -> int:
-        """How many different sources there are."""
-        return len(self._places)
-
-    @cached_property
-    def _places(self) -> NDArray[np.uint64]:
-        """The places of all sources, in their order, each once."""
-        return np.unique(np.array(self._hashes, dtype=np.uint64))
 
     def border(self, share: float, most: int) -> int:
         """Return below which `place` a source is held out: at least one, never all.
@@ -101,7 +107,46 @@ class Look:
         Sources are held out whole, with all their targets, so that none is on both sides.
         """
         count = min(max(1, round(share * self.sources)), most, self.sources - 1)
-        return int(self._places[count]) if count > 0 else 0
+        if count < len(self._places):
+            return int(self._places[count]) if count > 0 else 0
+        # of so many, places are as even as can be
+        return count * PLACES // self.sources
+
+
+@final
+class _Lowest:
+    """The lowest of many numbers, each once: they also tell how many different ones there were."""
+
+    def __init__(self) -> None:
+        self.lowest = np.empty(0, dtype=np.uint64)
+        self.limit = PLACES
+        self.waiting = array("Q")
+
+    def add(self, number: int) -> None:
+        """Take note of a number."""
+        if number < self.limit:
+            self.waiting.append(number)
+            if len(self.waiting) >= MANY_SOURCES:
+                self._sift()
+
+    def found(self) -> NDArray[np.uint64]:
+        """Return the lowest, in their order; all, where there are not too many."""
+        self._sift()
+        return self.lowest
+
+    def guess(self) -> int:
+        """Return how many different ones there were; where too many, about how many."""
+        if self.limit == PLACES:
+            return len(self.found())
+        return round(len(self.found()) * PLACES / self.limit)
+
+    def _sift(self) -> None:
+        waiting = np.array(self.waiting, dtype=np.uint64)
+        every = np.unique(np.concatenate([self.lowest, waiting]))
+        if len(every) > MANY_SOURCES:
+            # those below it stay
+            self.limit = int(every[MANY_SOURCES])
+        self.lowest, self.waiting = every[:MANY_SOURCES].copy(), array("Q")
 
 
 def place(source: str) -> int:

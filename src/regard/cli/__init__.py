@@ -99,9 +99,13 @@ def _run(words: list[str]) -> None:
     """Do what the words say; whatever is in the way is raised."""
     _speak_utf_8()
     group = get_command(app)
-    with group.make_context("regard", words.copy() or ["--help"], obj=words) as context:
-        group.invoke(context)
-    sys.stdout.flush()
+    try:
+        with group.make_context("regard", words.copy() or ["--help"], obj=words) as context:
+            group.invoke(context)
+    finally:
+        # what cannot be written is to be told here, not by Python as it ends
+        if sys.stdout is not None:
+            sys.stdout.flush()
 
 
 def _speak_utf_8() -> None:
@@ -112,6 +116,6 @@ def _speak_utf_8() -> None:
 
 
 def _refused(problems: str) -> int:
-    for problem in problems.splitlines():
+    for problem in problems.split("\n"):
         print(f"regard: {problem}", file=sys.stderr)
     return 2

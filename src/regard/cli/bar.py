@@ -15,6 +15,8 @@ def bar(total: int, *, wanted: bool = True) -> Iterator[Callable[[int], None] | 
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
     columns = (BarColumn(), MofNCompleteColumn(), "lines", TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as shown:
+    # stdout is not the bar's: what is written there may go to a file
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, redirect_stdout=False) as shown:
         task = shown.add_task("", total=total)
         yield lambda count: shown.advance(task, count)

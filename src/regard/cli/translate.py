@@ -143,8 +143,7 @@ def _stream(work: _Work) -> None:
     from regard.data.pairs import read_lines
 
     lines = [line for _, line in read_lines("-")]
-    some = sum(1 for line in lines if line.strip())
-    with bar(some, wanted=not sys.stdout.isatty()) as progress:
+    with bar(len(lines), wanted=not sys.stdout.isatty()) as progress:
         for first in range(0, len(lines), CHUNK):
             part = lines[first : first + CHUNK]
             work.write(part, first + 1, "standard input", progress)
@@ -163,5 +162,8 @@ def _converse(work: _Work) -> None:
         except EOFError:
             print(file=sys.stderr)
             return
+        except UnicodeDecodeError:
+            print("what was typed is not UTF-8; typing it again would do", file=sys.stderr)
+            continue
         number += 1
         work.write([line], number, "standard input")

@@ -43,10 +43,10 @@ SHOWN = (
 )
 
 WHY = (
-    "No rule says what a month is called, nor in which order a language writes its dates: the pairs "
-    "do, and these days were in none of them, in no language. "
-    "Each digit of the year is written while looking at that very digit, the month while looking at "
-    "its name or its number."
+    "No rule says what a month is called, nor in which order a language writes its dates: the "
+    "pairs do, and these days were in none of them, in no language. "
+    "Each digit of the year is written while looking at that very digit, the month while looking "
+    "at its name or its number."
 )
 
 

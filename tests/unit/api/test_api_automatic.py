@@ -31,10 +31,10 @@ def as_many(pairs, count):
     found = look(pairs)
     for side in (found.source, found.target):
         factor = count // side.lines
-        side.lines = count
-        for counts in (side.characters, side.words):
-            for key in counts:
-                counts[key] *= factor
+        side.lines, side.num_words = count, side.num_words * factor
+        side.num_letters *= factor
+        for key in side.characters:
+            side.characters[key] *= factor
     return found
 
 
@@ -70,6 +70,13 @@ def test_symbols_are_what_the_lines_are_made_of(pairs, source, target, reason):
     assert (found.settings.text.source, found.settings.text.target) == (source, target)
     reasons = {one.name: one.reason for one in found.reasons}
     assert any(re.fullmatch(reason, reasons[f"text.{side}"]) for side in ("source", "target"))
+
+
+def test_of_very_many_words_it_is_all_one_how_many():
+    reasons = {one.name: one.reason for one in chosen(sentences(10**4, count=2000)).reasons}
+    assert reasons["text.source"] == (
+        "there are more than 5,000 words, too many to learn one by one"
+    )
 
 
 def test_words_that_come_often_are_learned_one_by_one_though_they_are_many():

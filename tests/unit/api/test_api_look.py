@@ -1,11 +1,13 @@
 """One look at the pairs, by hand, and which of them are held out."""
 
 import random
+import tracemalloc
 import unicodedata
 
 import pytest
 from api_cases import look
 
+from regard.api import look as room
 from regard.api.look import place
 
 
@@ -20,7 +22,7 @@ def test_a_side_is_counted():
     assert found.source.lengths == {5: 1, 2: 1, 7: 1}
     assert found.source.word_lengths == {2: 1, 1: 1, 3: 1}
     assert found.target.characters["y"] == 3
-    assert found.target.words == {"x": 2, "yyy": 1, "z": 1}
+    assert found.target.words == {"x", "yyy", "z"}
 
 
 def held_out(pairs, share, most=10**6):
@@ -40,6 +42,33 @@ def test_at_least_one_source_is_held_out_and_never_all(share, count):
 def test_no_more_are_held_out_than_is_said():
     pairs = [(f"s{i}", "t") for i in range(500)]
     assert len(held_out(pairs, 0.5, most=7)) == 7
+
+
+def test_of_very_many_sources_about_the_right_share_is_held_out(monkeypatch):
+    monkeypatch.setattr(room, "MANY_SOURCES", 500)
+    pairs = [(f"s{i % 5000}", "t") for i in range(8000)]
+    found = look(pairs)
+    # the lowest five hundred of five thousand tell how many there are to within a few percent
+    assert found.sources == pytest.approx(5000, rel=0.15)
+    lowest = sorted({place(source) for source, _ in pairs})
+    assert found._places.tolist() == lowest[:500]
+    assert len(held_out(pairs, 0.9, most=499)) == 499
+    assert len(held_out(pairs, 0.5)) == pytest.approx(2500, rel=0.15)
+    mixed = random.Random(1).sample(pairs, len(pairs))
+    assert held_out(pairs, 0.5) == held_out(mixed, 0.5)
+
+
+def test_what_is_kept_does_not_grow_with_the_pairs(monkeypatch):
+    monkeypatch.setattr(room, "MANY_SOURCES", 300)
+    monkeypatch.setattr(room, "MANY_WORDS", 100)
+    sizes = []
+    for count in (3000, 12_000):
+        tracemalloc.start()
+        found = look((f"s{i}", f"t{i}") for i in range(count))
+        sizes.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert len(found.source.words) == 100
+    assert sizes[1] < 1.2 * sizes[0]
 
 
 def test_of_one_source_nothing_can_be_held_out():

@@ -196,10 +196,25 @@ def test_lines_typed_for_a_file_are_prompted_for_on_the_terminal(capitals, monke
     )
 
 
+def test_a_line_that_is_no_text_does_not_end_the_conversation(capitals, monkeypatch, capsys):
+    class Typed(Terminal):
+        lines = iter(("ab", b"\xff", "c"))
+
+        def readline(self, size=-1):
+            line = next(self.lines, "")
+            return f"{line.decode() if isinstance(line, bytes) else line}\n" if line else ""
+
+    monkeypatch.setattr(sys, "stdin", Typed())
+    assert main(["translate", str(capitals)]) == 0
+    out, err = capsys.readouterr()
+    assert out == "AB\nC\n"
+    assert "> what was typed is not UTF-8; typing it again would do\n> " in err
+
+
 def test_a_bar_shows_how_far_it_is_where_somebody_looks(run, capitals, monkeypatch):
     shown = Terminal()
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys, "stderr", shown)
     answer = run("translate", capitals, stdin="a\n\nb\n")
     assert answer.out == "A\n\nB\n"
-    assert "2/2" in shown.getvalue()
+    assert "3/3" in shown.getvalue()

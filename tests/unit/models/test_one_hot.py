@@ -22,7 +22,11 @@ from regard.errors import ConfigError
 from regard.models import build
 from regard.nn.cells import ElmanCell
 from regard.nn.embedding import Embedding
+from regard.store import Saved, load_model, save_model
 from regard.symbols import BOS
+from regard.text.side import Side
+from regard.text.tokenizers import Characters
+from regard.text.vocabulary import Vocabulary
 
 V_X, V_Y, D = 11, 13, 7
 CONFIG = ModelConfig(
@@ -81,6 +85,18 @@ def test_a_zero_start_and_positions_are_as_with_learned_words():
     embedding = build(config, V_X, V_Y).source_embedding.double()
     table = array(embedding.positions.table)
     assert_close(embedding(torch.tensor([[6, 2]]))[0], np.eye(V_X)[[6, 2]] + table[:2])
+
+
+def test_a_model_of_one_hot_words_comes_back_from_its_file(tmp_path):
+    sides = [
+        Side("NFC", Characters(), Vocabulary.build([text])) for text in ("abcdefg", "hijklmnop")
+    ]
+    model = build(CONFIG, V_X, V_Y).eval()
+    save_model(tmp_path / "model.regard", Saved(model, Settings(model=CONFIG), *sides, {}))
+    back = load_model(tmp_path / "model.regard").model
+    source, fed = torch.tensor([[5, 9, 1]]), torch.tensor([[BOS, 7]])
+    mask = torch.ones_like(source, dtype=torch.bool)
+    assert torch.equal(back(source, mask, fed).logits, model(source, mask, fed).logits)
 
 
 def test_settings_of_before_mean_learned_words():

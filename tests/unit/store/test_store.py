@@ -18,7 +18,7 @@ import presets as small
 from regard.config.settings import Settings
 from regard.errors import ModelFileError
 from regard.models import PRESETS, build
-from regard.store import KEY, Saved, load_model, save_model, write_tensors
+from regard.store import KEY, Saved, load_model, read_tensors, save_model, write_tensors
 from regard.text.side import Side
 from regard.text.tokenizers import Characters, Words
 from regard.text.vocabulary import Vocabulary
@@ -211,3 +211,13 @@ def test_a_folder_that_cannot_be_written_loses_nothing(tmp_path, monkeypatch):
     assert [file.name for file in tmp_path.iterdir()] == ["model"]
     with pytest.raises(ModelFileError, match="cannot be written: No such file or directory"):
         save_model(tmp_path / "nowhere" / "model", saved("cho2014"))
+
+
+@pytest.mark.parametrize("length", [640, 896, 1152, 1408, 19280])
+def test_a_header_whose_length_looks_like_a_pickle_is_none(tmp_path, length):
+    tensors, path = {"x": torch.ones(1)}, tmp_path / "file"
+    write_tensors(path, tensors, {"note": ""})
+    shortest = int.from_bytes(path.read_bytes()[:8], "little")
+    write_tensors(path, tensors, {"note": "n" * (length - shortest)})
+    assert int.from_bytes(path.read_bytes()[:8], "little") == length
+    assert torch.equal(read_tensors(path)[0]["x"], tensors["x"])
