@@ -25,15 +25,19 @@ FINAL = ("exact", "cer", "wer", "bleu", "chrf")
 
 @final
 class Judge:
-    """Scores the model of a run, greedily, by the metric that its settings name."""
+    """Scores the model of a run, greedily, by the metric that its settings name.
 
-    def __init__(self, saved: Saved, prepared: Prepared) -> None:
+    `done` is how many validations the run has behind it, so that it shows the lines that it would
+    have shown had it never stopped.
+    """
+
+    def __init__(self, saved: Saved, prepared: Prepared, done: int = 0) -> None:
         self.metric = saved.settings.train.metric
         self.higher_is_better = self.metric not in {*LOWER_IS_BETTER, "loss"}
         self.batch_tokens = saved.settings.train.batch_tokens
         self.prepared = prepared
         self.translator = Translator(saved)
-        self.num_validations = 0
+        self.num_validations = done
 
     def __call__(self, model: Seq2Seq) -> Validation:
         """Score the model, which is the run's own; one line is shown, another each time."""

@@ -77,7 +77,7 @@ def run(order: Order) -> Done:
         if order.overwrite:
             runs.clear()
         saved = Saved(model, settings, prepared.source, prepared.target, {})
-        judge = Judge(saved, prepared)
+        judge = Judge(saved, prepared, runs.progress().step // settings.train.validate_every)
         fixed = judge, judge.higher_is_better, recipe, reopened
         job = Job(model, prepared.corpus, settings.train, runs, *fixed)
         facts = _facts(prepared, settings, material)

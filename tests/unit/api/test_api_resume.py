@@ -159,6 +159,9 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_bytes(out, tmp_path, monkeyp
     assert RunFolder(tmp_path / "m.run").progress().step == 3
     quick(out=out, resume=True, **settings)
     assert digest(out) == digest(tmp_path / "whole.regard")
+    # also what was shown on the way
+    logs = [(tmp_path / f"{name}.run" / "log.jsonl").read_text() for name in ("m", "whole")]
+    assert logs[0] == logs[1]
 
 
 def test_other_pairs_are_refused(out, tmp_path, monkeypatch):

@@ -46,7 +46,9 @@ def test_what_comes_but_once_can_be_read_again():
 
 
 @pytest.mark.parametrize("name", ["-", Path("-")])
-def test_standard_input_can_be_read_again(monkeypatch, name):
+def test_standard_input_can_be_read_again(monkeypatch, tmp_path, name):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "-").write_text("a file of that name is another matter")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a\tx\nb c\ty z\n")))
     assert twice(Origin(name)) == (PAIRS, PAIRS)
 

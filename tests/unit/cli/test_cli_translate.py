@@ -26,8 +26,9 @@ def test_lines_go_in_and_as_many_come_out_and_nothing_else_is_said(run, capitals
 def test_more_lines_than_are_written_at_once_stay_in_their_order(run, capitals, monkeypatch):
     monkeypatch.setattr(sys.modules["regard.cli.translate"], "CHUNK", 7)
     lines = ["abcdefgh"[number % 8] for number in range(31)]
-    answer = run("translate", capitals, stdin="".join(f"{line}\n" for line in lines))
-    assert answer.out.splitlines() == [line.upper() for line in lines]
+    answer = run("translate", capitals, "--format=jsonl", stdin="".join(f"{x}\n" for x in lines))
+    found = [(row["line"], row["text"]) for row in map(json.loads, answer.out.splitlines())]
+    assert found == [(number, line.upper()) for number, line in enumerate(lines, 1)]
 
 
 @pytest.mark.parametrize("stdin", [b"\xef\xbb\xbfa\r\nb", b"a\nb\n", b"a\nb"])

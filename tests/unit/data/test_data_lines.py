@@ -58,10 +58,13 @@ def test_a_line_ends_at_a_newline_and_nowhere_else(written, data, expected):
 
 
 def test_what_is_packed_is_seen_in_the_bytes_not_in_the_name(written):
-    packed = gzip.compress(b"a\nb\n")
+    packed = gzip.compress(b"a\nb\n", mtime=0)
     assert list(read_lines(written(packed, "plain.txt"))) == [(1, "a"), (2, "b")]
     assert list(read_lines(written(b"a\nb\n", "odd.gz"))) == [(1, "a"), (2, "b")]
-    assert list(read_lines(written(packed + gzip.compress(b"c\n"), "two.gz")))[-1] == (3, "c")
+    assert list(read_lines(written(packed + gzip.compress(b"c\n", mtime=0), "two.gz")))[-1] == (
+        3,
+        "c",
+    )
 
 
 def test_a_name_may_be_a_string_or_a_path(written):
@@ -132,16 +135,17 @@ def test_a_file_that_breaks_off_while_it_is_read_is_named(monkeypatch):
     assert refusal("-") == f"standard input, line 2: {problem}"
 
 
-@pytest.mark.parametrize("data", [b"", b"\xef\xbb\xbf", gzip.compress(b"")])
-def test_an_empty_file_is_refused(written, data):
+@pytest.mark.parametrize("data", [b"", b"\xef\xbb\xbf", gzip.compress(b"", mtime=0)])
+def test_an_empty_file_holds_no_pairs_but_may_hold_no_lines(written, data):
     path = written(data)
     problem = "it is empty, but it must hold a line; a file of text would do"
-    assert refusal(path) == refusal(path, read_pairs) == f"{path}: {problem}"
+    assert refusal(path, read_pairs) == f"{path}: {problem}"
+    assert list(read_lines(path)) == []
 
 
 def test_gzip_that_ends_too_early_is_named_after_the_lines_before_it(written):
     text = b"".join(b"%d\n" % (number**7) for number in range(1, 9000))
-    packed = gzip.compress(text)
+    packed = gzip.compress(text, mtime=0)
     path = written(packed[: len(packed) // 2])
     seen = []
     with pytest.raises(DataError) as caught:
@@ -155,8 +159,8 @@ def test_gzip_that_ends_too_early_is_named_after_the_lines_before_it(written):
 @pytest.mark.parametrize(
     "data",
     [
-        gzip.compress(b"a\n")[:-8] + b"\0" * 8,
-        gzip.compress(b"a\n") + b"rubbish",
+        gzip.compress(b"a\n", mtime=0)[:-8] + b"\0" * 8,
+        gzip.compress(b"a\n", mtime=0) + b"rubbish",
         b"\x1f\x8b\x08\0\0\0\0\0\0\0\xff\xff\xff\xff",
         b"\x1f\x8b" + b"rubbish" * 9,
     ],
@@ -218,7 +222,7 @@ def test_standard_input_is_read_under_its_name(monkeypatch):
 
 def test_packed_bytes_may_drip_out_of_a_pipe(monkeypatch):
     class Drip(io.RawIOBase):
-        data = gzip.compress(b"a\nb\n")
+        data = gzip.compress(b"a\nb\n", mtime=0)
 
         def readable(self):
             return True
@@ -254,7 +258,7 @@ def test_a_line_that_is_typed_is_seen_before_the_next(line):
 
 
 def test_memory_does_not_follow_the_file(written):
-    path = written(gzip.compress(b"some source\tsome target\n" * 30_000))
+    path = written(gzip.compress(b"some source\tsome target\n" * 30_000, mtime=0))
     tracemalloc.start()
     assert sum(1 for _ in read_pairs(path)) == 30_000
     peak = tracemalloc.get_traced_memory()[1]
