@@ -27,7 +27,7 @@ test: $(READY)
 
 demo: $(READY)
 	@mkdir -p $(OUT)
-	$(BIN)/regard demo dates --out $(OUT)/dates.regard
+	$(BIN)/regard demo dates --out $(OUT)/dates.regard --overwrite
 
 # four pictures of what attention is
 pictures: $(READY)

@@ -89,3 +89,35 @@ def test_the_presets_are_the_six_papers():
 
 def test_the_version_is_a_version():
     assert regard.__version__.split(".")[0].isdigit()
+
+
+FRONT_DOOR = {
+    "train": ["pairs", "source", "target", "settings"],
+    "load": ["path", "more", "device"],
+    "Translator.translate": [
+        *("self", "lines", "prefix", "pin", "banned", "candidates", "tree", "unknown"),
+        *("progress", "settings"),
+    ],
+    "Translator.rescore": ["self", "pairs"],
+    "Translator.save": ["self", "path"],
+}
+
+
+@pytest.mark.parametrize("name", FRONT_DOOR)
+def test_the_front_door_takes_what_it_took(name):
+    found = regard
+    for part in name.split("."):
+        found = getattr(found, part)
+    assert list(inspect.signature(found).parameters) == FRONT_DOOR[name]
+
+
+def test_a_translation_tells_what_it_told():
+    told = ["text", "score", "tokens", "source_tokens", "token_scores", "attention", "layers"]
+    told += ["alternatives", "candidates", "tree", "notes", "alignment", "to_json"]
+    names = {*dir(regard.Translation), *regard.Translation.__dataclass_fields__}
+    assert set(told) <= names
+
+
+def test_there_is_nothing_else_at_the_front_door():
+    with pytest.raises(AttributeError, match="module 'regard' has no attribute 'trane'"):
+        _ = regard.trane

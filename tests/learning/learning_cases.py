@@ -36,38 +36,30 @@ class Recipe(NamedTuple):
 RECIPES = {
     "cho2014": Recipe(
         {"embedding_size": 24, "hidden_size": 128, "readout_size": 64},
-        train={"batch_tokens": 600, "learning_rate": 0.006, "max_steps": 1800},
+        {"batch_tokens": 400, "learning_rate": 0.004, "max_steps": 1500},
     ),
     "sutskever2014": Recipe(
         {"embedding_size": 24, "hidden_size": 128, "num_layers": 1},
-        train={"batch_tokens": 600, "learning_rate": 0.01, "max_steps": 1400},
+        {"batch_tokens": 600, "learning_rate": 0.012, "max_steps": 1000, "warmup_steps": 50},
     ),
     "bahdanau2015": Recipe(
         {"embedding_size": 24, "hidden_size": 48, "align_size": 32, "readout_size": 32},
-        train={"batch_tokens": 600, "learning_rate": 0.004, "max_steps": 600},
+        {"batch_tokens": 600, "learning_rate": 0.006, "max_steps": 400},
     ),
     "luong2015": Recipe(
         {"embedding_size": 24, "hidden_size": 64, "num_layers": 1},
-        train={"batch_tokens": 600, "learning_rate": 0.004, "max_steps": 600},
+        {"batch_tokens": 600, "learning_rate": 0.008, "max_steps": 500},
     ),
     "gehring2017": Recipe(
         {"embedding_size": 48, "hidden_size": 48, "num_layers": 2, "max_length": 64},
-        train={"batch_tokens": 600, "learning_rate": 0.006, "max_steps": 600},
+        {"batch_tokens": 600, "learning_rate": 0.006, "max_steps": 600},
     ),
     "vaswani2017": Recipe(
         {
-            "model_size": 32,
-            "feed_forward_size": 64,
-            "num_heads": 4,
-            "num_layers": 2,
+            **{"model_size": 32, "feed_forward_size": 64, "num_heads": 4, "num_layers": 2},
             "max_length": 64,
         },
-        train={
-            "batch_tokens": 600,
-            "learning_rate": 0.004,
-            "warmup_steps": 100,
-            "max_steps": 1000,
-        },
+        {"batch_tokens": 600, "learning_rate": 0.006, "max_steps": 600, "warmup_steps": 50},
     ),
 }
 

@@ -280,7 +280,8 @@ def _train(look: Look, tree: Tree) -> Iterator[tuple[str, Any, str]]:
     batch = said if isinstance(said, int) and said > 0 else batch
     per_epoch = max(1, round(tokens / batch))
     passes = min(100, max(15, round((300_000 if sentences else 500_000) / look.pairs)))
-    steps = min(50_000, max(300, passes * per_epoch))
+    least = 2000 if look.pairs >= 2000 else 300
+    steps = min(50_000, max(least, passes * per_epoch))
     yield "max_steps", steps, f"{steps / per_epoch:.0f} passes over the pairs"
     said = tree["train"].get("max_steps", steps)
     steps = said if isinstance(said, int) and said > 0 else steps

@@ -1,48 +1,84 @@
 """`regard demo`: small tasks that are learned while one looks on."""
 
-import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from regard.cli import options
+from regard.config.checks import unknown_choice
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
     from regard.config.settings import Settings
     from regard.translator import Translation, Translator
 
-NAMES = ("dates", "words", "beer", "apples")
-
 
 def demo(
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="dates, words, beer or apples.")
     ] = "dates",
-    seed: Annotated[int, typer.Option(help="Where the randomness of training begins.")] = 1,
+    seed: Annotated[
+        str, options.whole("seed", "Where the randomness of training begins.", 0)
+    ] = "1",
     out: Annotated[
-        Path | None, typer.Option(help="The model file; else demo-NAME.regard.", show_default=False)
+        Path | None, options.file_option("out", "The model file; else demo-NAME.regard.", "FILE")
     ] = None,
+    overwrite: Annotated[
+        bool, options.flag("overwrite", "Write over an older --out; the default file is.")
+    ] = False,
 ) -> None:
-    """Learn a small task, translate what was never trained on, and show where the model looked."""
-    if name not in NAMES:
-        problem = f"name = {name}, but it must be {', '.join(NAMES[:-1])} or {NAMES[-1]}"
-        raise ConfigError("demo", [problem])
-    path = out or Path(f"demo-{name}.regard")
-    play = {"dates": _dates, "words": _words, "beer": _beer, "apples": _apples}[name]
-    play(seed, path)
+    """Learn a small task while one looks on."""
+    plays = {"dates": _dates, "words": _words, "beer": _beer, "apples": _apples}
+    if name not in plays:
+        raise ConfigError("demo", [unknown_choice("name", name, plays)])
+    plays[name](int(seed), _Stage(out or Path(f"demo-{name}.regard"), overwrite or out is None))
 
 
-def _dates(seed: int, path: Path) -> None:
+@dataclass(frozen=True)
+class _Stage:
+    """Where a demo's model goes."""
+
+    path: Path
+    overwrite: bool
+
+    def train(
+        self,
+        pairs: list[tuple[str, str]],
+        dev: list[tuple[str, str]],
+        settings: "Settings",
+        *,
+        kept: bool = True,
+    ) -> "Translator":
+        """Learn, from the beginning."""
+        from regard.api import Order, run
+        from regard.api.sources import Origin
+        from regard.config.toml import to_tree
+
+        done = run(
+            Order(
+                origin=Origin(pairs),
+                dev=dev,
+                settings=to_tree(settings),
+                out=self.path if kept else None,
+                overwrite=self.overwrite,
+            )
+        )
+        if done.translator is None:
+            raise typer.Exit(128 + (done.stopped_by or 2))
+        return done.translator
+
+
+def _dates(seed: int, stage: _Stage) -> None:
     from regard.cli.bar import bar
     from regard.demos import dates
 
-    translator = _trained(dates.pairs(seed), dates.dev_pairs(seed), dates.settings(seed), path)
+    translator = stage.train(dates.pairs(seed), dates.dev_pairs(seed), dates.settings(seed))
     unseen = dates.unseen(seed)
     # some locales write a day alike: such a line is asked once
-    lines = list({date.source for date in unseen})
+    lines = list(dict.fromkeys(date.source for date in unseen))
     print(f"reading {len(lines):,} dates of 1,000 days it has never seen", file=sys.stderr)
     with bar(len(lines)) as advance:
         answers = translator.translate(lines, beam_size=1, batch_size=256, progress=advance)
@@ -58,17 +94,17 @@ def _dates(seed: int, path: Path) -> None:
     _print_answers(examples)
     _draw(examples[1])
     print(f"\n{dates.WHY}")
-    options.hint("regard", "show", path, examples[-1].source)
+    options.hint("regard", "show", stage.path, examples[-1].source)
     options.hint("regard", "demo", "apples")
 
 
-def _words(seed: int, path: Path) -> None:
+def _words(seed: int, stage: _Stage) -> None:
     from regard.demos import words
 
     for filled in (False, True):
         learned = words.pairs(filled=filled)
         settings = words.settings(seed, filled=filled)
-        translator = _trained(learned, learned, settings, path)
+        translator = stage.train(learned, learned, settings, kept=filled)
         print(f"\n{'filled to five symbols with P:' if filled else 'as they are written:'}")
         asked = [source for source, _ in words.shown(filled=filled)]
         for answer in translator.translate(asked):
@@ -77,10 +113,10 @@ def _words(seed: int, path: Path) -> None:
     options.hint("regard", "demo", "beer")
 
 
-def _beer(seed: int, path: Path) -> None:
+def _beer(seed: int, stage: _Stage) -> None:
     from regard.demos import beer
 
-    translator = _trained(beer.pairs(), beer.pairs(), beer.settings(seed), path)
+    translator = stage.train(beer.pairs(), beer.pairs(), beer.settings(seed))
     answer = translator.translate(beer.PAIR[0])
     _print_answers([answer])
     _draw(answer)
@@ -88,10 +124,10 @@ def _beer(seed: int, path: Path) -> None:
     options.hint("regard", "demo", "apples")
 
 
-def _apples(seed: int, path: Path) -> None:
+def _apples(seed: int, stage: _Stage) -> None:
     from regard.demos import apples
 
-    translator = _trained(apples.pairs(), apples.pairs(), apples.settings(seed), path)
+    translator = stage.train(apples.pairs(), apples.pairs(), apples.settings(seed))
     unseen = apples.unseen()
     answers = translator.translate([sentence.source for sentence in unseen])
     right = sum(a.text == s.target for a, s in zip(answers, unseen, strict=True))
@@ -99,22 +135,7 @@ def _apples(seed: int, path: Path) -> None:
     _print_answers(answers[:4])
     _draw(answers[0])
     print(f"\n{apples.WHY}")
-    options.hint("regard", "show", path, unseen[-1].source)
-
-
-def _trained(
-    pairs: list[tuple[str, str]], dev: list[tuple[str, str]], settings: "Settings", path: Path
-) -> "Translator":
-    """Learn, from the beginning; a demo's file is its own, and made anew each time."""
-    from regard.api import Order, run
-    from regard.api.sources import Origin
-    from regard.config.toml import to_tree
-
-    tree = to_tree(settings)
-    done = run(Order(origin=Origin(pairs), dev=dev, settings=tree, out=path, overwrite=True))
-    if done.translator is None:
-        raise typer.Exit(130)
-    return done.translator
+    options.hint("regard", "show", stage.path, unseen[-1].source)
 
 
 def _print_answers(answers: "list[Translation]") -> None:
@@ -127,5 +148,4 @@ def _draw(answer: "Translation") -> None:
     from regard.viz.terminal import render
 
     if answer.alignment is not None:
-        color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        print("\n" + render(answer.alignment, color=color))
+        print("\n" + render(answer.alignment, color=options.colored()))

@@ -1,5 +1,6 @@
 """What several commands share: arguments, checks of what was typed, and the hint each ends with."""
 
+import os
 import re
 import shlex
 import sys
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
 def hint(*words: object) -> None:
     """Say which command to try next; on stderr, so that no output is disturbed."""
     print(f"Next: {shlex.join(map(str, words))}", file=sys.stderr)
+
+
+def colored() -> bool:
+    """Whether what is printed may have colors."""
+    return sys.stdout.isatty() and "NO_COLOR" not in os.environ
 
 
 def flag(name: str, help_: str) -> Any:

@@ -1,6 +1,5 @@
 """`regard show`: where a model looked, in the terminal."""
 
-import os
 import sys
 from typing import Annotated
 
@@ -43,7 +42,6 @@ def show(
     if answer.alignment is None:
         print("This model has no attention: it reads the whole source into one vector.")
     else:
-        color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
         columns = None if width is None else int(width)
-        print(render(answer.alignment, color=color, width=columns))
+        print(render(answer.alignment, color=options.colored(), width=columns))
     options.hint("regard", "translate", model, "--format", "jsonl", f"--text={text}")

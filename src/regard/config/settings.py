@@ -25,16 +25,16 @@ class DataConfig:
     """Unicode form of every line, in training and in use; none leaves lines as they are."""
 
     max_source_length: int = 512
-    """Most symbols of a source line that is trained on."""
+    """Most symbols of a source that is trained on; of a longer one, these are translated."""
 
     max_target_length: int = 512
     """Most symbols of a target line that is trained on."""
 
     dev_share: float = 0.05
-    """Share of the pairs held out for validation where no dev file is given."""
+    """Share of the sources held out for validation where no dev file is given."""
 
     max_dev: int = 2000
-    """Most pairs held out for validation where no dev file is given."""
+    """Most sources held out for validation where no dev file is given."""
 
     def __post_init__(self) -> None:
         refuse("data", self)
@@ -50,10 +50,10 @@ class TextConfig:
     target: TokenizerName = "characters"
     """Symbols of a target line."""
 
-    source_size: int = 8000
+    source_size: Annotated[int, at_least(5)] = 8000
     """Most symbols of the source's vocabulary; rarer ones are unknown."""
 
-    target_size: int = 8000
+    target_size: Annotated[int, at_least(5)] = 8000
     """Most symbols of the target's vocabulary; rarer ones are unknown."""
 
     shared: bool = False
@@ -71,7 +71,7 @@ class TrainConfig:
     """Where the randomness of training begins: first weights, order of pairs, dropout."""
 
     batch_tokens: int = 4096
-    """Most symbols in a batch."""
+    """Most symbols in a batch, on its longer side, padding included."""
 
     accumulate: int = 1
     """Batches whose gradients are added up for one update."""

@@ -22,7 +22,7 @@ from regard.config.model import (
     RecurrentEncoderConfig,
     TransformerConfig,
 )
-from regard.config.settings import SearchConfig, Settings
+from regard.config.settings import SearchConfig, Settings, TextConfig
 from regard.config.toml import (
     differences,
     override,
@@ -86,6 +86,8 @@ def fitting(made, said):
     elif issubclass(made, TransformerConfig):
         said["num_heads"] = said["num_heads"] % 97 + 1
         said["model_size"] = said["num_heads"] * 2 * (said["model_size"] % 10_007 + 1)
+    elif made is TextConfig:
+        said |= {name: max(5, said[name]) for name in ("source_size", "target_size")}
     elif made is SearchConfig:
         said["beam_size"] = max(said["beam_size"], said["nbest"])
         said["max_length"] = max(said["max_length"], said["min_length"])
