@@ -81,7 +81,7 @@ def _dates(seed: int, stage: _Stage) -> None:
     lines = list(dict.fromkeys(date.source for date in unseen))
     print(f"reading {len(lines):,} dates of 1,000 days it has never seen", file=sys.stderr)
     with bar(len(lines)) as advance:
-        answers = translator.translate(lines, beam_size=1, batch_size=256, progress=advance)
+        answers = translator.translate(lines, beam_size=1, progress=advance)
     found = dates.exact(unseen, {answer.source: answer.text for answer in answers})
     worst = min(found, key=lambda form: found[form])
     locales = len({locale for locale, _ in found})

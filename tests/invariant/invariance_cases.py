@@ -1,0 +1,116 @@
+"""Search the same lines alone and in company, and count what is not equal to the last bit.
+
+Run as a process of its own: the checks of shapes in the other tests would cost six times as much.
+"""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from regard.models import build, preset
+from regard.search import Request, search
+from regard.text.vocabulary import Vocabulary
+from search_options import wanted
+
+BATCH_SIZES = (1, 7, 33, 64)
+# widths without a common factor, so that every kernel has something left over
+NARROW = {
+    "bahdanau2015": {
+        **{"embedding_size": 13, "hidden_size": 19, "align_size": 11, "readout_size": 7},
+    },
+    "vaswani2017": {
+        **{"model_size": 22, "feed_forward_size": 17, "num_heads": 2, "num_layers": 2},
+        **{"max_length": 256, "tied": "none"},
+    },
+}
+USUAL = {
+    "bahdanau2015": {
+        **{"embedding_size": 64, "hidden_size": 96, "align_size": 64, "readout_size": 64},
+    },
+    "vaswani2017": {
+        **{"model_size": 64, "feed_forward_size": 128, "num_heads": 4, "num_layers": 2},
+        **{"max_length": 256, "tied": "none"},
+    },
+}
+FEW = 11
+"""Words of the narrow models, few enough that some lines end sooner than others."""
+
+
+def generated(count):
+    """Return lines of 1 to 60 symbols."""
+    rng = np.random.default_rng(0)
+    lengths = rng.integers(1, 61, count)
+    return [tuple(map(int, rng.integers(4, FEW, length))) for length in lengths], FEW
+
+
+def written(folder, count):
+    """Return lines from all over a file, as characters, none longer than 200."""
+    path = Path(folder) / "tatoeba" / "eng-fra" / "train.tsv.gz"
+    with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
+        lines = [line.split("\t")[0][:200] for line in file]
+    lines = lines[:: len(lines) // count][:count]
+    vocabulary = Vocabulary.build(lines)
+    return [tuple(vocabulary.ids(line)) for line in lines], len(vocabulary)
+
+
+def random_model(name, sizes, symbols):
+    """Build a model whose random weights are large: what it writes depends on what it reads."""
+    torch.manual_seed(1)
+    built = build(preset(name)(**sizes), symbols, symbols).eval()
+    for parameter in built.parameters():
+        if parameter.dim() > 1:
+            nn.init.normal_(parameter, std=0.7 if symbols == FEW else 0.3)
+    return built
+
+
+def bits(answers):
+    """Return all that must be equal: words, scores and weights of every hypothesis."""
+    return [
+        (answer.words, np.array(answer.scores).tobytes(), answer.weights.tobytes(), answer.cut)
+        for answer in answers
+    ]
+
+
+def compare(model, lines, beam_size):
+    """Search at every batch size, shuffled; return how many lines differ from the line alone."""
+    options = wanted(beam_size=beam_size, nbest=beam_size, max_length=10)
+    requests, rng = [Request(line) for line in lines], np.random.default_rng(1)
+    alone, counted, lengths = {}, {"lines": len(lines), "compared": 0, "different": 0}, Counter()
+    for batch_size in BATCH_SIZES:
+        order = rng.permutation(len(requests))
+        found = search([model], [requests[i] for i in order], options, batch_size=batch_size)
+        for i, answers in zip(order.tolist(), found, strict=True):
+            if batch_size == 1:
+                alone[i] = bits(answers)
+                lengths[len(answers[0].words)] += 1
+            else:
+                counted["compared"] += 1
+                counted["different"] += bits(answers) != alone[i]
+    distinct = len({one[0][0] for one in alone.values()})
+    return {**counted, "outputs": distinct, "lengths": len(lengths)}
+
+
+def compare_apart(which, name, beam_size):
+    """Compare in a process of its own; `which` is `generated`, or a folder of data."""
+    tests = Path(__file__).parents[1]
+    environment = {**os.environ, "PYTHONPATH": f"{tests.parent / 'src'}:{tests}"}
+    command = [sys.executable, __file__, str(which), name, str(beam_size)]
+    run = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(run.stdout)
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    which, name, beam_size = sys.argv[1:]
+    few = which == "generated"
+    lines, symbols = generated(300) if few else written(which, 5000)
+    model = random_model(name, (NARROW if few else USUAL)[name], symbols)
+    print(json.dumps(compare(model, lines, int(beam_size))))
