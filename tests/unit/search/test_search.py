@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from search_cases import WITHOUT, forced, lines, model
+from search_cases import FEW, WITHOUT, forced, lines, model
 
 from regard.models import PRESETS
 from regard.search import Request, search
@@ -32,9 +32,11 @@ def test_what_is_shown_is_what_a_forced_rescoring_computes(name, beam_size):
 @pytest.mark.parametrize("beam_size", [1, 5])
 def test_a_line_does_not_depend_on_its_neighbours_to_the_last_bit(name, beam_size):
     built = model(name)
-    requests = lines(40, longest=40)
-    options = wanted(beam_size=beam_size, nbest=beam_size, max_length=5)
-    alone = [search([built], [request], options)[0] for request in requests[:5]]
+    requests = lines(40, longest=60)
+    # a line whose attention is pinned must not disturb the others
+    requests[7] = Request((5, 9, 4), prefix=(6, 5), pins={0: 2, 2: 1})
+    options = wanted(beam_size=beam_size, nbest=beam_size, max_length=5, banned=FEW)
+    alone = [search([built], [request], options)[0] for request in requests[:8]]
     rng = np.random.default_rng(1)
     for batch_size in (7, 40):
         order = rng.permutation(len(requests))
