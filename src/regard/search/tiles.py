@@ -68,7 +68,7 @@ class Tiles:
             here = slice(tile * ROWS, (tile + 1) * ROWS)
             pinned = None if imposed is None else _filled(imposed[here])
             moved, step = self.model.step(state, _filled(words[here]), memory, imposed=pinned)
-            states.append(moved.gather(afresh))
+            states.append(moved)
             log_probs = step.logits.float().log_softmax(dim=-1)
             scored.append(Scored(log_probs, step.weights))
         joined = Scored.join(scored)
