@@ -2,9 +2,7 @@
 
 On a CPU the float32 result of a product changes with its number of rows. Here every product runs
 at ROWS rows, filled up with copies where fewer are needed, and a source is padded to a multiple of
-SPAN by its own length alone: a line meets the same shapes in whatever company it comes. A product
-also changes with how its factors lie in memory, so all that is carried from step to step is laid
-out afresh, whether or not a line has left.
+SPAN by its own length alone: a line meets the same shapes in whatever company it comes.
 """
 
 from collections.abc import Sequence
@@ -42,7 +40,7 @@ class Tiles:
     def start(cls, model: Seq2Seq, sources: Sequence[Sequence[int]]) -> "Tiles":
         """Encode sources that all have one span."""
         device = model.target_embedding.weight.device
-        afresh = torch.arange(ROWS, device=device)
+        everything = torch.arange(ROWS, device=device)
         memories, states = [], []
         for first in range(0, len(sources), ROWS):
             tile = list(sources[first : first + ROWS])
@@ -54,15 +52,16 @@ class Tiles:
                 ids[row, : len(source)] = torch.tensor(source, dtype=torch.long, device=device)
             mask = torch.arange(ids.shape[1], device=device) < lengths[:, None]
             memory, state = model.start(ids, mask)
-            memories.append(memory.gather(afresh))
-            states.append(state.gather(afresh))
+            # a product also changes with how its factors lie in memory: what a decoder gives may be
+            # a view, and rows that are taken when a line leaves are none
+            memories.append(memory.gather(everything))
+            states.append(state)
         return cls(model, memories, states, len(sources))
 
     def step(
         self, words: Int[Tensor, "n"], imposed: Float[Tensor, "n L H S"] | None
     ) -> tuple["Tiles", Float[Tensor, "n V"], Float[Tensor, "n L H S"] | None]:
         """Feed a word to each row; return log-probabilities of the next, and weights."""
-        afresh = torch.arange(ROWS, device=words.device)
         states, scored = [], []
         for tile, (memory, state) in enumerate(zip(self.memories, self.states, strict=True)):
             here = slice(tile * ROWS, (tile + 1) * ROWS)
