@@ -30,6 +30,9 @@ class InputError(RegardError):
 class DataError(RegardError):
     """A file of lines, or one line in it, that cannot be used; it names both."""
 
+    ends_reading = False
+    """Whether nothing after it can be read, so that leaving the line out would not help."""
+
     def __init__(self, file: str, line: int | None, problem: str) -> None:
         where = file if line is None else f"{file}, line {line}"
         super().__init__(f"{where}: {problem}")
@@ -45,3 +48,19 @@ class ModelFileError(RegardError):
         super().__init__(f"{file}: {problem}")
         self.file = file
         self.problem = problem
+
+
+def unreadable(error: OSError, file: str) -> str:
+    """Say why a file cannot be read, and what would do."""
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return "there is no such file; the path of a file that exists would do"
+    if isinstance(error, IsADirectoryError):
+        return "it is a folder, but it must be a file; a file inside it would do"
+    if isinstance(error, PermissionError):
+        return f"this user may not read it, but must; chmod +r {file} would do"
+    return f"it cannot be read ({error.strerror or error}); a copy on another disk would do"
+
+
+def unwritable(error: OSError, would: str = "a folder with room") -> str:
+    """Say why a file cannot be written, and what would do."""
+    return f"it cannot be written ({error.strerror or error}); {would} would do"

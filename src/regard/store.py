@@ -17,13 +17,17 @@ from torch import Tensor
 from regard import __version__
 from regard.config.settings import Settings
 from regard.config.toml import settings_from, to_tree
-from regard.errors import ModelFileError, RegardError
+from regard.errors import ModelFileError, RegardError, unreadable, unwritable
 from regard.models.build import build
 from regard.models.seq2seq import Seq2Seq
 from regard.text.side import Side
 
 FORMAT = 1
 KEY = "regard"
+
+ANOTHER = "a whole copy of a file made by regard would do"
+DAMAGED = f"it is damaged, or no model of regard; {ANOTHER}"
+FOREIGN = f"it holds tensors, but nothing that regard wrote; {ANOTHER}"
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,9 @@ def load_model(path: Path) -> Saved:
     except ModelFileError:
         raise
     except (RegardError, KeyError, TypeError, ValueError, RuntimeError, RecursionError) as error:
-        raise ModelFileError(str(path), f"its settings cannot be used: {error}") from error
+        raise ModelFileError(
+            str(path), f"its settings cannot be used ({error}); {ANOTHER}"
+        ) from error
     _fill(model, tensors)
     return Saved(model.eval(), settings, source, target, summary)
 
@@ -98,7 +104,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[s
         os.replace(unfinished, path)
     except OSError as error:
         unfinished.unlink(missing_ok=True)
-        raise ModelFileError(str(path), f"cannot be written: {error.strerror}") from error
+        raise ModelFileError(str(path), unwritable(error)) from error
     folder = os.open(path.parent, os.O_RDONLY)
     os.fsync(folder)
     os.close(folder)
@@ -112,26 +118,26 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         with open(path, "rb") as file:
             head = file.read(9)
     except OSError as error:
-        raise ModelFileError(str(path), f"cannot be read: {error.strerror}") from error
+        raise ModelFileError(str(path), unreadable(error, str(path))) from error
     pickled = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05", b"PK")
     # the length of a header may begin with the same bytes, but then the header itself follows it
     if head.startswith(pickled) and not head.endswith(b"{"):
         raise ModelFileError(
             str(path),
-            "is a pickle, which could run any code when loaded; a file made by regard would do",
+            f"it is a pickle, which could run any code when loaded; {ANOTHER}",
         )
     try:
         with safe_open(path, framework="pt") as opened:
             text = (opened.metadata() or {}).get(KEY)
             tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
     except (SafetensorError, OSError, ValueError, TypeError) as error:
-        raise ModelFileError(str(path), "is damaged, or no model of regard") from error
+        raise ModelFileError(str(path), DAMAGED) from error
     try:
         metadata = json.loads(text or "")
     except (ValueError, RecursionError) as error:
-        raise ModelFileError(str(path), "holds tensors, but nothing that regard wrote") from error
+        raise ModelFileError(str(path), FOREIGN) from error
     if not isinstance(metadata, dict):
-        raise ModelFileError(str(path), "holds tensors, but nothing that regard wrote")
+        raise ModelFileError(str(path), FOREIGN)
     return tensors, metadata
 
 
@@ -142,11 +148,13 @@ def _compare(model: Seq2Seq, tensors: dict[str, Tensor], path: Path) -> None:
     names = sorted(expected | found)
     if wrong := [name for name in names if expected.get(name) != found.get(name)]:
         raise ModelFileError(
-            str(path), f"its weights are not those of its settings, {wrong[0]} for one"
+            str(path), f"its weights are not those of its settings, {wrong[0]} for one; {ANOTHER}"
         )
     for name, tensor in tensors.items():
         if not tensor.is_floating_point() or not tensor.isfinite().all():
-            raise ModelFileError(str(path), f"its weights are not all numbers, {name} for one")
+            raise ModelFileError(
+                str(path), f"its weights are not all numbers, {name} for one; {ANOTHER}"
+            )
 
 
 def _fill(model: Seq2Seq, tensors: dict[str, Tensor]) -> None:

@@ -356,7 +356,7 @@ def chosen_device(name: str) -> torch.device:
         torch.zeros(1, device=device).item()
     except (RuntimeError, AssertionError) as error:
         problem = f"device = {name}, but it must be one that is here; {' or '.join(there)} would do"
-        raise ConfigError("train", [problem]) from error
+        raise ConfigError("settings", [problem]) from error
     return device
 
 

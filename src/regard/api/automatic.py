@@ -7,10 +7,11 @@ on real tasks; `dev/LOG.md` tells how.
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, NamedTuple, TypeVar, final, get_type_hints
 
 from regard.api.look import MANY_WORDS, Look, SideLook
-from regard.config.checks import choices, must_be, shown, unknown_choice
+from regard.config.checks import choices, must_be, shown, types_of, unknown_choice
 from regard.config.model import ModelConfig
 from regard.config.settings import Settings
 from regard.config.toml import Tree, settings_from, to_tree
@@ -190,15 +191,25 @@ class _Model:
         arguments = inspect.signature(self.make).parameters
         return {key: value for key, value in self.said.items() if key in arguments}
 
+    @property
+    def misspelled(self) -> dict[str, str]:
+        """What was said that is nowhere, but nearly a size of the preset."""
+        arguments = list(inspect.signature(self.make).parameters)
+        strangers = [key for key in self.said if key not in [*arguments, *types_of(ModelConfig)]]
+        near = {key: get_close_matches(key, arguments, n=1) for key in strangers}
+        return {key: found[0] for key, found in near.items() if found}
+
     def tree(self) -> Tree:
         """Return the whole section; of sizes that cannot be, those that suit."""
         sizes = self.suited if self.problems() else self.suited | self.sizes
         made = to_tree(Settings(model=self.make(**sizes)))["model"]
-        return _overridden(made, {k: v for k, v in self.said.items() if k not in self.sizes})
+        told = self.sizes.keys() | self.misspelled.keys()
+        return _overridden(made, {k: v for k, v in self.said.items() if k not in told})
 
     def problems(self) -> list[str]:
         """Say what is wrong with each size by itself, or else with all of them together."""
-        alone = [p for key, value in self.sizes.items() for p in self._refused_alone(key, value)]
+        alone = [f"model.{k} is no setting; model.{x} would do" for k, x in self.misspelled.items()]
+        alone += [p for key, value in self.sizes.items() for p in self._refused_alone(key, value)]
         return alone or [f"model: {problem}" for problem in self._refused(self.sizes)]
 
     def _refused_alone(self, key: str, value: Any) -> list[str]:

@@ -17,7 +17,7 @@ from regard.api.sources import Pairs
 from regard.config.settings import Settings
 from regard.config.toml import to_tree
 from regard.data.corpus import Corpus, write_corpus
-from regard.errors import DataError
+from regard.errors import DataError, unwritable
 from regard.text.side import Side
 from regard.text.subwords import train_subwords
 from regard.text.tokenizers import Characters, Symbols, Tokenizer, Words
@@ -223,5 +223,4 @@ def write_text(path: Path, text: str) -> None:
 
 
 def _unwritable(path: Path, error: OSError) -> DataError:
-    problem = f"it cannot be written ({error.strerror}); a folder with room would do"
-    return DataError(str(path), None, problem)
+    return DataError(str(path), None, unwritable(error))

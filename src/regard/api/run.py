@@ -21,7 +21,7 @@ from regard.api.resume import environment, refuse_other_run
 from regard.api.sources import Origin, Pairs, is_file
 from regard.config.settings import DataConfig, Settings
 from regard.config.toml import to_toml, to_tree
-from regard.errors import ConfigError, DataError, RegardError
+from regard.errors import ConfigError, DataError, RegardError, unwritable
 from regard.models.build import build
 from regard.store import Saved
 from regard.text.normalize import FORMS
@@ -137,7 +137,7 @@ def _read(order: Order, tell: Tell) -> Material:
     for error in skipped[:5]:
         tell(f"skipped: {error}")
     if skipped:
-        tell(f"{len(skipped):,} bad lines were skipped")
+        tell(f"skipped {len(skipped):,} bad line{'s' * (len(skipped) != 1)}")
     material = Material(pairs, look, dev, dev_look)
     _refuse_too_few(material)
     for read in (pairs, dev):
@@ -201,7 +201,7 @@ def _new(folder: Path) -> Iterator[None]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        problem = f"it cannot be written ({error.strerror}); --out in another folder would do"
+        problem = unwritable(error, "--out in another folder")
         raise DataError(str(folder), None, problem) from None
     try:
         yield
@@ -228,7 +228,8 @@ def _tell_prepared(prepared: Prepared, settings: Settings, tell: Tell) -> None:
         "target symbols"
     )
     if prepared.left_out:
-        tell(f"{prepared.left_out:,} pairs were left out: {too_long(settings)}")
+        pairs = f"pair{'s' * (prepared.left_out != 1)}"
+        tell(f"left out {prepared.left_out:,} {pairs}: {too_long(settings)}")
 
 
 def _to_stderr(text: str) -> None:

@@ -125,7 +125,7 @@ class Pairs:
         for item in self.origin.scan():
             if isinstance(item, Pair):
                 yield item.source, item.target
-            elif self._skipped is None or item.line is None:
+            elif self._skipped is None or item.ends_reading:
                 raise item
             else:
                 self._skipped(item)

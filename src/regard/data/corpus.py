@@ -20,7 +20,7 @@ from typing import IO, Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.errors import DataError
+from regard.errors import DataError, unwritable
 
 Ids = NDArray[np.int32]
 
@@ -47,8 +47,7 @@ def write_corpus(folder: Path, rows: Iterable[tuple[list[int], list[int]]]) -> "
         _write(unfinished, rows)
         _put_in_place(unfinished, folder)
     except OSError as error:
-        problem = f"it cannot be written ({error.strerror or error}); a folder with room would do"
-        raise DataError(str(folder), None, problem) from None
+        raise DataError(str(folder), None, unwritable(error)) from None
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
     return Corpus.open(folder)

@@ -16,7 +16,7 @@ from typing import IO, Any, final
 
 from typing_extensions import override
 
-from regard.errors import DataError
+from regard.errors import DataError, unreadable
 
 MAX_CHARACTERS = 1_000_000
 """The longest line that is read: a longer one is a file without line ends, not a line."""
@@ -58,7 +58,7 @@ def lines(path: AnyPath, *, may_be_empty: bool = False) -> Iterator[str | DataEr
         problem = "the gzip data is damaged; fetching or compressing the file again would do"
         raise DataError(name, number + 1, problem) from None
     except OSError as error:
-        raise DataError(name, number + 1, _unreadable(error, name)) from None
+        raise DataError(name, number + 1, unreadable(error, name)) from None
     if number == 0 and not may_be_empty:
         raise DataError(name, None, "it is empty, but it must hold a line; a file of text would do")
 
@@ -129,17 +129,7 @@ def _open(path: AnyPath) -> IO[bytes]:
         problem = "there is no such file; the path of a file that exists would do"
         raise DataError(repr(name), None, problem) from None
     except OSError as error:
-        raise DataError(name, None, _unreadable(error, name)) from None
-
-
-def _unreadable(error: OSError, name: str) -> str:
-    if isinstance(error, FileNotFoundError | NotADirectoryError):
-        return "there is no such file; the path of a file that exists would do"
-    if isinstance(error, IsADirectoryError):
-        return "it is a folder, but it must be a file; a file inside it would do"
-    if isinstance(error, PermissionError):
-        return f"this user may not read it, but must; chmod +r {name} would do"
-    return f"it cannot be read ({error.strerror or error}); a copy on another disk would do"
+        raise DataError(name, None, unreadable(error, name)) from None
 
 
 @final

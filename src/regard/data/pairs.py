@@ -160,6 +160,7 @@ def _to_the_end(items: Iterator[Pair | DataError]) -> Iterator[Pair | DataError]
     try:
         yield from items
     except DataError as error:
+        error.ends_reading = True
         yield error
 
 

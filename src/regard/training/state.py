@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from regard.errors import ModelFileError
+from regard.errors import ModelFileError, unwritable
 from regard.models.seq2seq import Seq2Seq
 from regard.store import read_tensors, unique_tensors, write_tensors
 from regard.training.optimizer import optimizer_tensors, restore_optimizer
@@ -122,7 +122,10 @@ class RunFolder:
         total: dict[str, Tensor] = {}
         for step in sorted(steps):
             if not self.checkpoint(step).exists():
-                raise ModelFileError(str(self.checkpoint(step)), "is gone; a new run would do")
+                raise ModelFileError(
+                    str(self.checkpoint(step)),
+                    "it is gone, but the average needs it; --overwrite to begin anew would do",
+                )
             for name, part in read_tensors(self.checkpoint(step))[0].items():
                 total[name] = total.get(name, 0.0) + part.double()
         return {name: (part / len(steps)).float() for name, part in total.items()}
@@ -134,7 +137,7 @@ class RunFolder:
             with open(path, "a", encoding="utf-8") as file:
                 file.write(json.dumps(entry, sort_keys=True) + "\n")
         except OSError as error:
-            raise ModelFileError(str(path), f"cannot be written: {error.strerror}") from error
+            raise ModelFileError(str(path), unwritable(error)) from error
 
     def shorten_log(self, step: int) -> None:
         """Forget what was logged after a step: it will be logged again."""

@@ -120,7 +120,7 @@ def test_bad_lines_may_be_skipped_and_are_named(tmp_path, capsys):
     told = capsys.readouterr().err
     assert f"skipped: {path}, line 4: the line has no tab" in told
     assert told.count("skipped: ") == 5
-    assert "9 bad lines were skipped" in told
+    assert "skipped 9 bad lines" in told
     assert summary == quick(digits(20), dev=[("12", "21")]).summary
 
 
@@ -159,7 +159,7 @@ def test_pairs_that_are_too_long_are_left_out_and_reported(capsys):
     ).summary
     assert (summary["left_out"], summary["train_pairs"]) == (2, 40)
     assert (
-        "2 pairs were left out: longer than data.max_source_length = 8 or "
+        "left out 2 pairs: longer than data.max_source_length = 8 or "
         "data.max_target_length = 8\n"
     ) in capsys.readouterr().err
 

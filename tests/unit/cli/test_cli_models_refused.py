@@ -11,7 +11,8 @@ import torch
 import regard
 from regard.store import KEY, load_model, save_model
 
-DAMAGED = "is damaged, or no model of regard"
+ANOTHER = "a whole copy of a file made by regard would do"
+DAMAGED = f"it is damaged, or no model of regard; {ANOTHER}"
 
 
 def changed(path, change):
@@ -71,7 +72,7 @@ def lying_about_its_settings(path):
 BROKEN = {
     truncated: DAMAGED,
     random_bytes: DAMAGED,
-    a_pickle: "is a pickle, which could run any code when loaded; a file made by regard would do",
+    a_pickle: f"it is a pickle, which could run any code when loaded; {ANOTHER}",
     newer: f"its format is 2, but regard {regard.__version__} reads formats up to 1; "
     "a newer regard would do",
     not_numbers: "its weights are not all numbers, ",
@@ -91,14 +92,17 @@ def test_a_broken_model_gets_a_sentence(refused, capitals, tmp_path, damage):
     (sentence,) = said
     assert sentence.startswith(f"regard: {path}: {BROKEN[damage]}")
     assert sentence.count("\n") == 1
-    if not BROKEN[damage].endswith(", "):
+    if BROKEN[damage].endswith(", "):
+        assert sentence.endswith(f" for one; {ANOTHER}\n")
+    else:
         assert sentence.endswith(f"{BROKEN[damage]}\n")
 
 
 def test_a_model_that_is_not_there_gets_a_sentence(refused, tmp_path):
-    sentence = "regard: no.regard: cannot be read: No such file or directory\n"
+    sentence = "regard: no.regard: there is no such file; the path of a file that exists would do\n"
     assert refused("translate", "no.regard") == refused("info", "no.regard") == sentence
-    assert refused("info", tmp_path) == f"regard: {tmp_path}: cannot be read: Is a directory\n"
+    folder = "it is a folder, but it must be a file; a file inside it would do"
+    assert refused("info", tmp_path) == f"regard: {tmp_path}: {folder}\n"
 
 
 def test_a_summary_from_elsewhere_cannot_reach_the_terminal(run, refused, capitals, tmp_path):
@@ -107,7 +111,7 @@ def test_a_summary_from_elsewhere_cannot_reach_the_terminal(run, refused, capita
     changed(path, lambda header, metadata: metadata["summary"].update(seed="\x1b[2J"))
     assert "seed            '\\x1b[2J'\n" in run("info", path).out
     changed(path, lambda header, metadata: metadata["summary"].update(scores=[{"name": "exact"}]))
-    assert refused("info", path) == f"regard: {path}: its summary cannot be read\n"
+    assert refused("info", path) == f"regard: {path}: its summary cannot be read; {ANOTHER}\n"
 
 
 def test_models_of_other_vocabularies_cannot_vote(refused, run, capitals, tmp_path):

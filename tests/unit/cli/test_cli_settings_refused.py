@@ -4,6 +4,10 @@ import pytest
 
 ONE = [
     ("--set train.sede=3", "settings: train.sede is no setting; train.seed would do"),
+    (
+        "--set model.hiden_size=3",
+        "settings: model.hiden_size is no setting; model.hidden_size would do",
+    ),
     ("--set trian.seed=3", "settings: trian is no section; train would do"),
     (
         "--set train.hidden_size=8",
@@ -50,7 +54,9 @@ def test_a_wrong_setting_is_named_with_what_would_do(refused, pairs, words, sent
 def test_a_device_that_is_not_here_is_refused(refused, pairs, capitals):
     for words in (["train", pairs, "--quiet"], ["translate", capitals], ["show", capitals, "a"]):
         said = refused(*words, "--device", "moon")
-        assert said.startswith("regard: train: device = moon, but it must be one that is here; cpu")
+        assert said.startswith(
+            "regard: settings: device = moon, but it must be one that is here; cpu"
+        )
 
 
 SEVERAL = """regard: settings: model.hidden_size = wide, but it must be a whole number, at least 1

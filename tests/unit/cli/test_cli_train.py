@@ -174,7 +174,10 @@ sys.exit(main(sys.argv[1:]))
 def test_a_quota_that_is_reached_loses_nothing(run, in_a_process, pairs, tmp_path, uninterrupted):
     words = ["train", pairs, *STEPS, "--out", "m.regard"]
     answer = in_a_process(QUOTA_AFTER_THE_FIRST_SAVE, *words)
-    sentence = "m.run/step-00000004.safetensors: cannot be written: File too large"
+    sentence = (
+        "m.run/step-00000004.safetensors: it cannot be written (File too large); "
+        "a folder with room would do"
+    )
     assert answer == (2, "", f"regard: {sentence}\n")
     assert not (tmp_path / "m.regard").exists()
     assert not list(tmp_path.rglob("*.unfinished"))
@@ -207,7 +210,10 @@ def test_a_disk_that_is_full_loses_nothing(run, monkeypatch, pairs, disk, uninte
     with monkeypatch.context() as patch:
         patch.setattr(RunFolder, "save", and_fill)
         answer = run(*words)
-    sentence = "disk/m.run/step-00000004.safetensors: cannot be written: No space left on device"
+    sentence = (
+        "disk/m.run/step-00000004.safetensors: it cannot be written (No space left on device); "
+        "a folder with room would do"
+    )
     assert answer == (2, "", f"regard: {sentence}\n")
     assert not list(disk.rglob("*.unfinished"))
     (disk / "ballast").unlink()

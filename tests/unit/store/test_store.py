@@ -25,6 +25,10 @@ from regard.text.vocabulary import Vocabulary
 
 CASES = int(os.environ.get("REGARD_CASES", "500"))
 
+ANOTHER = "a whole copy of a file made by regard would do"
+DAMAGED = f"it is damaged, or no model of regard; {ANOTHER}"
+FOREIGN = f"it holds tensors, but nothing that regard wrote; {ANOTHER}"
+
 
 def saved(name, seed=0):
     source = Side("NFC", Characters(), Vocabulary.build(["abcdefghijklm"]))
@@ -111,20 +115,18 @@ def test_metadata_stands_under_one_key_with_its_keys_sorted(tmp_path):
 
 def test_what_is_no_model_gets_a_sentence(tmp_path):
     path = tmp_path / "model"
-    assert refused(path) == "cannot be read: No such file or directory"
-    assert refused(tmp_path) == "cannot be read: Is a directory"
+    assert refused(path) == "there is no such file; the path of a file that exists would do"
+    assert refused(tmp_path) == "it is a folder, but it must be a file; a file inside it would do"
     path.write_bytes(b"")
-    assert refused(path) == "is damaged, or no model of regard"
+    assert refused(path) == DAMAGED
     path.write_bytes(os.urandom(1000))
-    assert refused(path) == "is damaged, or no model of regard"
+    assert refused(path) == DAMAGED
     for content in (pickle.dumps({"a": 1}), b"PK\x03\x04rest"):
         path.write_bytes(content)
-        assert refused(path) == (
-            "is a pickle, which could run any code when loaded; a file made by regard would do"
-        )
+        assert refused(path) == (f"it is a pickle, which could run any code when loaded; {ANOTHER}")
     write_tensors(path, {"a": torch.zeros(2)}, {})
     with_header(path, lambda found: found.pop("__metadata__"))
-    assert refused(path) == "holds tensors, but nothing that regard wrote"
+    assert refused(path) == FOREIGN
 
 
 def test_a_model_that_was_tampered_with_gets_a_sentence(tmp_path):
@@ -142,10 +144,10 @@ def test_a_model_that_was_tampered_with_gets_a_sentence(tmp_path):
         "its weights are not those of its settings, "
     )
     assert after(lambda m: m["settings"]["model"]["encoder"].update(hidden_size=0)).startswith(
-        "its settings cannot be used: "
+        "its settings cannot be used ("
     )
-    assert after(lambda m: m.pop("source")) == "its settings cannot be used: 'source'"
-    assert "its settings cannot be used: " in after(lambda m: m["source"].update(vocabulary=3))
+    assert after(lambda m: m.pop("source")) == f"its settings cannot be used ('source'); {ANOTHER}"
+    assert "its settings cannot be used (" in after(lambda m: m["source"].update(vocabulary=3))
 
 
 def test_weights_that_are_no_numbers_get_a_sentence(tmp_path):
@@ -154,7 +156,7 @@ def test_weights_that_are_no_numbers_get_a_sentence(tmp_path):
     with torch.no_grad():
         broken.model.readout.weight[0, 0] = torch.nan
     save_model(path, broken)
-    assert refused(path) == "its weights are not all numbers, readout.weight for one"
+    assert refused(path) == f"its weights are not all numbers, readout.weight for one; {ANOTHER}"
 
 
 @pytest.mark.parametrize("kept", [0, 7, 8, 9, 500, 5000, -1])
@@ -163,8 +165,8 @@ def test_a_file_that_is_cut_off_gets_a_sentence(tmp_path, kept):
     save_model(path, saved("luong2015"))
     path.write_bytes(path.read_bytes()[:kept])
     assert refused(path) in (
-        "is damaged, or no model of regard",
-        "holds tensors, but nothing that regard wrote",
+        DAMAGED,
+        FOREIGN,
     )
 
 
@@ -172,14 +174,14 @@ def test_a_header_that_lies_about_sizes_gets_a_sentence(tmp_path):
     path = tmp_path / "model"
     save_model(path, saved("luong2015"))
     path.write_bytes(struct.pack("<Q", 2**60) + path.read_bytes()[8:])
-    assert refused(path) == "is damaged, or no model of regard"
+    assert refused(path) == DAMAGED
     save_model(path, saved("luong2015"))
 
     def grow(found):
         found["readout.weight"]["shape"][0] *= 1000
 
     with_header(path, grow)
-    assert refused(path) == "is damaged, or no model of regard"
+    assert refused(path) == DAMAGED
 
 
 @hypothesis_settings(max_examples=CASES, deadline=None)
@@ -205,11 +207,13 @@ def test_a_folder_that_cannot_be_written_loses_nothing(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(ModelFileError, match="cannot be written: No space left on device"):
+    with pytest.raises(
+        ModelFileError, match=r"cannot be written \(No space left on device\); a folder with room"
+    ):
         save_model(path, saved("cho2014", seed=1))
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["model"]
-    with pytest.raises(ModelFileError, match="cannot be written: No such file or directory"):
+    with pytest.raises(ModelFileError, match=r"cannot be written \(No such file or directory\)"):
         save_model(tmp_path / "nowhere" / "model", saved("cho2014"))
 
 

@@ -326,5 +326,5 @@ def test_a_decomposed_letter_is_the_composed_one():
 def test_a_device_must_be_here(name, tmp_path):
     save_model(tmp_path / "m", saved())
     said = refusal(ConfigError, regard.load, tmp_path / "m", device=name)
-    assert said.startswith(f"train: device = {name}, but it must be one that is here; cpu")
+    assert said.startswith(f"settings: device = {name}, but it must be one that is here; cpu")
     assert str(chosen_device("cpu")) == "cpu"
