@@ -12,6 +12,7 @@ import tempfile
 import time
 import tomllib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -61,7 +62,7 @@ def failure(folder: Path, *where: str) -> str | None:
     run = subprocess.run(
         [sys.executable, "-m", "pytest", *where, *options, "-m", "not slow and not gpu"],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(folder / "src")},
+        env={**os.environ, "PYTHONPATH": str(folder / "src"), "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
     )
@@ -112,7 +113,9 @@ def main() -> None:
         if found := failure(folder):
             raise SystemExit(f"the tests are red before any mutation: {found}")
     chosen = [m for m in MUTATIONS if word in f"{m.path} {m.why}"]
-    alive = [mutation for mutation in chosen if survives(mutation)]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        verdicts = list(pool.map(survives, chosen))
+    alive = [mutation for mutation, survived in zip(chosen, verdicts, strict=True) if survived]
     print(f"{len(chosen) - len(alive)} of {len(chosen)} mutations were noticed")
     if alive:
         raise SystemExit("not noticed: " + "; ".join(f"{m.path}: {m.why}" for m in alive))

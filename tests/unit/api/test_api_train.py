@@ -159,8 +159,7 @@ def test_pairs_that_are_too_long_are_left_out_and_reported(capsys):
     ).summary
     assert (summary["left_out"], summary["train_pairs"]) == (2, 40)
     assert (
-        "left out 2 pairs: longer than data.max_source_length = 8 or "
-        "data.max_target_length = 8\n"
+        "left out 2 pairs: longer than data.max_source_length = 8 or data.max_target_length = 8\n"
     ) in capsys.readouterr().err
 
 

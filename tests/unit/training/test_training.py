@@ -152,17 +152,6 @@ def test_a_killed_run_ends_in_the_same_bytes(tmp_path):
     assert logs[0] == logs[1]
 
 
-@pytest.mark.slow
-def test_a_run_killed_fifty_times_ends_in_the_same_bytes(tmp_path, record_property):
-    run(tmp_path / "whole", **RESUMED)
-    total, rounds = 0, 0
-    while total < 50:
-        total += killed_runs(tmp_path / str(rounds), kills=5, seed=rounds)
-        assert digest(tmp_path / str(rounds)) == digest(tmp_path / "whole")
-        rounds += 1
-    record_property("kills", total)
-
-
 def test_an_interrupted_run_saves_and_goes_on(tmp_path):
     run(tmp_path / "whole", **RESUMED)
     made, _, _ = job(tmp_path / "stopped", **RESUMED)
