@@ -1,121 +1,29 @@
-"""The library's front door: a model file → Translator → Translation.
+"""Lines to translations, by one model or by several that vote.
 
 Whatever is given back can be traced: tokens, the score of each, and the attention that was used.
 """
 
-import math
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
-from html import escape
+from dataclasses import dataclass, fields, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, final, overload
 
 import numpy as np
-import torch
 from jaxtyping import Float
 
 from regard.config.settings import SearchConfig, Settings
 from regard.errors import ConfigError, InputError
 from regard.models.seq2seq import Seq2Seq
 from regard.search import Hypothesis, Options, Request, TreeNode, search
-from regard.search.tiles import ROWS, Tiles
-from regard.store import Saved, load_model, save_model
-from regard.symbols import BOS, EOS, UNKNOWN
+from regard.store import Saved, save_model
+from regard.symbols import UNKNOWN
 from regard.text.copying import replace_unknown
-from regard.viz.alignment import Alignment
-from regard.viz.html import to_html
-
-END = "■"
-"""How the end of a target is drawn: it looked somewhere too."""
+from regard.translator.forced import forced, influence
+from regard.translator.translation import Branch, Translation
 
 Unknown = Literal["copy", "mark"]
-
-
-@final
-@dataclass(frozen=True)
-class Branch:
-    """A token that the search kept for a while, or an end (`</s>`) that it found.
-
-    Branches stand in the order in which they grew: `parent` is the place of the one before, None
-    at the beginning. `total` is the sum of scores up to here; `kept` says that a target given back
-    goes through it.
-    """
-
-    parent: int | None
-    token: str
-    score: float
-    total: float
-    kept: bool
-
-
-@final
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Translation:
-    """One target of one source, and how it came about.
-
-    `token_scores` and the rows of `attention` are one more than `tokens`: the last is EOS. The
-    attention is the mean over layers and heads where there are several; `layers` has them apart.
-    What was not asked for (`candidates`, `alternatives`, which begin with this one, `tree`) is
-    empty. Of models that vote, the attention is the first one's.
-    """
-
-    source: str
-    text: str
-    source_tokens: tuple[str, ...]
-    tokens: tuple[str, ...]
-    token_scores: tuple[float, ...]
-    layers: Float[np.ndarray, "T L H S"] | None = field(repr=False)
-    candidates: tuple[tuple[tuple[str, float], ...], ...] = field(default=(), repr=False)
-    alternatives: tuple["Translation", ...] = field(default=(), repr=False)
-    tree: tuple[Branch, ...] = field(default=(), repr=False)
-    notes: tuple[str, ...] = ()
-
-    @property
-    def score(self) -> float:
-        """Σ token_scores = log p(target | source)."""
-        return float(sum(self.token_scores))
-
-    @property
-    def attention(self) -> Float[np.ndarray, "T S"] | None:
-        """Where each token looked; None where the model has no attention."""
-        return None if self.layers is None else self.layers.mean(axis=(1, 2))
-
-    @property
-    def alignment(self) -> Alignment | None:
-        """The attention with its tokens, for drawing; None where there is nothing to draw."""
-        if self.attention is None or not self.source_tokens:
-            return None
-        return Alignment(self.source_tokens, (*self.tokens, END), self.attention)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return what `json.dumps` takes."""
-        shown = {
-            "source": self.source,
-            "text": self.text,
-            "score": self.score,
-            "tokens": list(self.tokens),
-            "source_tokens": list(self.source_tokens),
-            "token_scores": list(self.token_scores),
-            "attention": None if self.attention is None else self.attention.tolist(),
-        }
-        if self.notes:
-            shown["notes"] = list(self.notes)
-        if self.candidates:
-            shown["candidates"] = [[list(pair) for pair in place] for place in self.candidates]
-        if self.alternatives:
-            shown["alternatives"] = [{"text": x.text, "score": x.score} for x in self.alternatives]
-        if self.tree:
-            shown["tree"] = [asdict(branch) for branch in self.tree]
-        return shown
-
-    def __str__(self) -> str:
-        return self.text
-
-    def _repr_html_(self) -> str:
-        """Show the line and its heatmap in a notebook."""
-        line = f'<p dir="auto">{escape(self.source)} → <b>{escape(self.text)}</b></p>'
-        return line if self.alignment is None else line + to_html(self.alignment)
 
 
 @final
@@ -152,9 +60,24 @@ class Translator:
     @overload
     def translate(self, lines: Iterable[str], **options: Any) -> list[Translation]: ...
 
-    def translate(  # noqa: PLR0913 (all but the lines by name)
+    def translate(
         self,
         lines: str | Iterable[str],
+        *,
+        progress: Callable[[int], None] | None = None,
+        **how: Any,
+    ) -> Translation | list[Translation]:
+        """Translate a line, or many; how is told by the arguments of `ask`.
+
+        `progress` is told of each few lines that are done.
+        """
+        texts = [lines] if isinstance(lines, str) else lines
+        answers = self.answer(self.ask(texts, **how), progress)
+        return answers[0] if isinstance(lines, str) else answers
+
+    def ask(  # noqa: PLR0913 (all but the lines by name)
+        self,
+        lines: Iterable[str],
         *,
         prefix: str | Sequence[str] = (),
         pin: Mapping[int, int] | None = None,
@@ -162,15 +85,14 @@ class Translator:
         candidates: int = 0,
         tree: bool = False,
         unknown: Unknown = "copy",
-        progress: Callable[[int], None] | None = None,
         **settings: Any,
-    ) -> Translation | list[Translation]:
-        """Translate a line, or many; `settings` are those of [search], as beam_size = 5.
+    ) -> list["Asked"]:
+        """Read lines and refuse what cannot be; `settings` are those of [search]: beam_size = 5.
 
         A prefix is what every target begins with, as text or as tokens; `pin` maps a step, from 0,
         to the source token it has to look at; banned symbols are never written. `candidates` is
         how many of the best tokens to report at each position, `tree` asks for all that the search
-        ever kept, and `progress` is told of each few lines that are done.
+        ever kept.
         """
         config = self._config(settings)
         options = Options(
@@ -181,21 +103,39 @@ class Translator:
         )
         begun = self._target.tokens(prefix) if isinstance(prefix, str) else prefix
         start = tuple(self._known(token, "prefix") for token in begun)
-        texts = [lines] if isinstance(lines, str) else list(lines)
-        readings = [self._read(text, f"line {n}") for n, text in enumerate(texts, start=1)]
-        requests = [self._request(r, start, pin or {}) for r in readings if r.ids]
-        found = iter(
-            search(self.models, requests, options, batch_size=config.batch_size, progress=progress)
-        )
-        if progress is not None and len(requests) < len(readings):
-            progress(len(readings) - len(requests))
-        answers = [
-            self._best(reading, next(found), unknown, config.nbest)
-            if reading.ids
-            else reading.nothing()
+        readings = [self._read(text, f"line {n}") for n, text in enumerate(lines, start=1)]
+        return [
+            Asked(
+                reading,
+                self._request(reading, start, pin or {}) if reading.ids else None,
+                options,
+                config.batch_size,
+                unknown,
+            )
             for reading in readings
         ]
-        return answers[0] if isinstance(lines, str) else answers
+
+    def answer(
+        self, asked: Sequence["Asked"], progress: Callable[[int], None] | None = None
+    ) -> list[Translation]:
+        """Translate lines that were read; whoever asked, those asked alike are searched together.
+
+        What comes of a line does not depend on its company.
+        """
+        answers = [one.reading.nothing() for one in asked]
+        alike: dict[tuple[Options, int], list[int]] = defaultdict(list)
+        for at, one in enumerate(asked):
+            if one.request is not None:
+                alike[one.options, one.batch_size].append(at)
+        for (options, batch_size), places in alike.items():
+            requests = [request for at in places if (request := asked[at].request)]
+            found = search(self.models, requests, options, batch_size=batch_size, progress=progress)
+            for at, hypotheses in zip(places, found, strict=True):
+                answers[at] = self._best(asked[at], hypotheses)
+        blank = sum(one.request is None for one in asked)
+        if progress is not None and blank:
+            progress(blank)
+        return answers
 
     def rescore(self, pairs: Iterable[tuple[str, str | Sequence[str]]]) -> list[Translation]:
         """Force given targets through the decoder: what would it have said of each word?
@@ -211,7 +151,7 @@ class Translator:
                 raise InputError(
                     f"source {number} is blank, but it must hold text; leaving it out would do"
                 )
-            scores, layers = _forced(self.models, reading.ids, words)
+            scores, layers = forced(self.models, reading.ids, words)
             answers.append(
                 Translation(
                     source=source,
@@ -224,6 +164,16 @@ class Translator:
                 )
             )
         return answers
+
+    def influence(self, translation: Translation) -> Float[np.ndarray, "T S"]:
+        """Return what moved each token: ‖∂ log p(y_t) / ∂ e(x_s)‖ by gradient, a row's sum being 1.
+
+        It is no attention: it tells how much each source symbol mattered, also in a model that
+        looks nowhere. The last row is EOS's; of models that vote, it is the first one's.
+        """
+        reading = self._read(translation.source, "source")
+        words = self._target.vocabulary.ids(translation.tokens)
+        return influence(self.models[0], reading.ids, words)
 
     def _config(self, settings: Mapping[str, Any]) -> SearchConfig:
         known = [f.name for f in fields(SearchConfig)]
@@ -279,13 +229,11 @@ class Translator:
             raise InputError("pin was given, but the model has no attention; bahdanau2015 would do")
         return Request(reading.ids, prefix, dict(pins))
 
-    def _best(
-        self, reading: "_Reading", found: Sequence[Hypothesis], unknown: Unknown, nbest: int
-    ) -> Translation:
-        answers = tuple(self._translation(reading, answer, unknown) for answer in found)
+    def _best(self, asked: "Asked", found: Sequence[Hypothesis]) -> Translation:
+        answers = tuple(self._translation(asked.reading, x, asked.unknown) for x in found)
         return replace(
             answers[0],
-            alternatives=answers if nbest > 1 else (),
+            alternatives=answers if asked.options.nbest > 1 else (),
             tree=tuple(self._branch(node) for node in found[0].tree),
         )
 
@@ -337,52 +285,13 @@ class _Reading:
         )
 
 
-def load(path: str | PathLike[str], *more: str | PathLike[str], device: str = "auto") -> Translator:
-    """Load a model file, or several that vote; loading runs no code from them."""
-    members = [load_model(Path(one)) for one in (path, *more)]
-    for member in members:
-        member.model.to(chosen_device(device))
-    return Translator(*members)
+@final
+@dataclass(frozen=True)
+class Asked:
+    """A line that was read, and how it is to be translated; a blank one makes no request."""
 
-
-def chosen_device(name: str) -> torch.device:
-    """Return a device by its name; `auto` is a GPU where there is one."""
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    there = ["cpu", *(f"cuda:{i}" for i in range(torch.cuda.device_count()))]
-    try:
-        device = torch.device(name)
-        # of a device that is not here this is the first to fail; on `meta` nothing can be computed
-        torch.zeros(1, device=device).item()
-    except (RuntimeError, AssertionError) as error:
-        problem = f"device = {name}, but it must be one that is here; {' or '.join(there)} would do"
-        raise ConfigError("settings", [problem]) from error
-    return device
-
-
-@torch.inference_mode()
-def _forced(
-    models: Sequence[Seq2Seq], source: Sequence[int], words: Sequence[int]
-) -> tuple[tuple[float, ...], Float[np.ndarray, "T L H S"] | None]:
-    """Return the score of each given word and of EOS, and the first model's weights.
-
-    In the geometry of the search, where float32 rounds alike.
-    """
-    device = models[0].target_embedding.weight.device
-    fed = torch.tensor([[BOS, *words]] * ROWS, device=device)
-    limits = [m.max_target_length for m in models if m.max_target_length is not None]
-    if limits and fed.shape[1] > min(limits):
-        raise InputError(
-            f"a target has {len(words):,} symbols, but the model has places for "
-            f"{min(limits) - 1:,}; a shorter one would do"
-        )
-    begun = [Tiles.start(model, [source]) for model in models]
-    found = [one.model.unroll(one.states[0], fed, one.memories[0])[1] for one in begun]
-    each = torch.stack([scored.logits[0].float().log_softmax(dim=-1) for scored in found])
-    # the mean of probabilities, as in the search
-    log_probs = each.logsumexp(dim=0) - math.log(len(models))
-    target = torch.tensor([*words, EOS], device=device)
-    scores = log_probs.gather(1, target[:, None])[:, 0].tolist()
-    weights = found[0].weights
-    shown = None if weights is None else weights[0, ..., : len(source)].float().cpu().numpy()
-    return tuple(scores), shown
+    reading: _Reading
+    request: Request | None
+    options: Options
+    batch_size: int
+    unknown: Unknown
