@@ -60,19 +60,30 @@ class Translator:
     @overload
     def translate(self, lines: Iterable[str], **options: Any) -> list[Translation]: ...
 
-    def translate(
+    def translate(  # noqa: PLR0913 (all but the lines by name)
         self,
         lines: str | Iterable[str],
         *,
+        prefix: str | Sequence[str] = (),
+        pin: Mapping[int, int] | None = None,
+        banned: Iterable[str] = (),
+        candidates: int = 0,
+        tree: bool = False,
+        unknown: Unknown = "copy",
         progress: Callable[[int], None] | None = None,
-        **how: Any,
+        **settings: Any,
     ) -> Translation | list[Translation]:
-        """Translate a line, or many; how is told by the arguments of `ask`.
+        """Translate a line, or many; `settings` are those of [search], as beam_size = 5.
 
-        `progress` is told of each few lines that are done.
+        A prefix is what every target begins with, as text or as tokens; `pin` maps a step, from 0,
+        to the source token it has to look at; banned symbols are never written. `candidates` is
+        how many of the best tokens to report at each position, `tree` asks for all that the search
+        ever kept, and `progress` is told of each few lines that are done.
         """
+        parts = {"candidates": candidates, "tree": tree, "unknown": unknown, **settings}
         texts = [lines] if isinstance(lines, str) else lines
-        answers = self.answer(self.ask(texts, **how), progress)
+        asked = self.ask(texts, prefix=prefix, pin=pin, banned=banned, **parts)
+        answers = self.answer(asked, progress)
         return answers[0] if isinstance(lines, str) else answers
 
     def ask(  # noqa: PLR0913 (all but the lines by name)
@@ -87,13 +98,7 @@ class Translator:
         unknown: Unknown = "copy",
         **settings: Any,
     ) -> list["Asked"]:
-        """Read lines and refuse what cannot be; `settings` are those of [search]: beam_size = 5.
-
-        A prefix is what every target begins with, as text or as tokens; `pin` maps a step, from 0,
-        to the source token it has to look at; banned symbols are never written. `candidates` is
-        how many of the best tokens to report at each position, `tree` asks for all that the search
-        ever kept.
-        """
+        """Read lines for `answer`, and refuse what cannot be; arguments are those of `translate`."""
         config = self._config(settings)
         options = Options(
             **{f.name: getattr(config, f.name) for f in fields(Options) if hasattr(config, f.name)},
