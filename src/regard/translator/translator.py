@@ -98,7 +98,7 @@ class Translator:
         unknown: Unknown = "copy",
         **settings: Any,
     ) -> list["Asked"]:
-        """Read lines for `answer`, and refuse what cannot be; arguments are those of `translate`."""
+        """Read lines for `answer`, or refuse them; the arguments are those of `translate`."""
         config = self._config(settings)
         options = Options(
             **{f.name: getattr(config, f.name) for f in fields(Options) if hasattr(config, f.name)},
