@@ -107,9 +107,9 @@ def killed_so_often(pairs, folder, kills):
     assert started(pairs, whole).wait() == 0
     rng = random.Random(int(os.environ["REGARD_SEED"]))
     total = {"kills": 0, "while saving": 0, "runs": 0}
-    while total["kills"] < kills:
+    while total["kills"] < kills or not total["while saving"]:
         killed = folder / f"{total['runs']}.regard"
-        hits = killed_until_done(pairs, killed, rng.choices(MOMENTS, k=min(kills, 4)), rng)
+        hits = killed_until_done(pairs, killed, rng.sample(MOMENTS, 3), rng)
         assert_the_same(whole, killed)
         total = {name: total[name] + hits.get(name, 1) for name in total}
     return total
@@ -124,6 +124,5 @@ def test_a_command_that_was_killed_fifty_times_ends_in_the_same_bytes(
     pairs, tmp_path, record_property
 ):
     total = killed_so_often(pairs, tmp_path, 50)
-    assert total["while saving"] > 0
     for name, count in total.items():
         record_property(name, count)

@@ -111,16 +111,22 @@ def _fill(tree: Tree, section: str, found: Iterator[tuple[str, Any, str]]) -> li
 
 def _text(look: Look, tree: Tree) -> Iterator[tuple[str, Any, str]]:
     kinds = {}
+    shared = tree["text"].get("shared") or _section(tree, "model").get("tied") == "all"
     for name, side, other in (
         ("source", look.source, look.target),
         ("target", look.target, look.source),
     ):
         kind, reason = _tokenizer(side, other)
+        # one vocabulary needs one kind, and the targets have no tags
+        if name == "source" and side.tagged and other.mean_words <= 3 and not shared:
+            kind, reason = "tagged", f"every line ends in some of {len(side.tags):,} tags"
         kinds[name] = tree["text"].get(name, kind)
         yield name, kind, reason
         if kinds[name] in SUBWORDS:
             size = _by_pairs(look, {5000: 1000, 20_000: 2000, 200_000: 4000}, 8000)
             yield f"{name}_size", size, f"{look.pairs:,} pairs teach about so many pieces"
+    if look.pairs >= 1000 and any(kind not in SUBWORDS for kind in kinds.values()):
+        yield "min_count", 2, "what is seen once teaches what to do with the unknown"
     if _section(tree, "model").get("tied") == "all":
         yield "shared", True, "model.tied = all needs one vocabulary"
     common = look.source.characters & look.target.characters

@@ -23,7 +23,12 @@ MANY_SOURCES = 1 << 16
 """Different sources whose places are remembered, the lowest; where there are more, a guess is
 within one percent."""
 
+MANY_TAGS = 1000
+"""Different tags that are remembered: where there are more, they are no tags."""
+
 PLACES = 1 << 64
+
+_TAG_SIGNS = frozenset(map(chr, range(33, 127))) - frozenset("abcdefghijklmnopqrstuvwxyz")
 
 
 @final
@@ -39,6 +44,11 @@ class SideLook:
     num_letters: int = 0
     word_lengths: Counter[int] = field(default_factory=Counter)
     spaced: int = 0
+    ended: int = 0
+    tags: set[str] = field(default_factory=set)
+    num_tags: int = 0
+    num_tag_letters: int = 0
+    num_tag_signs: int = 0
 
     def add(self, line: str) -> None:
         """Take note of a line."""
@@ -52,6 +62,29 @@ class SideLook:
         self.num_letters += sum(map(len, words))
         self.word_lengths[len(words)] += 1
         self.spaced += len(words) > 1
+        self._add_end(line)
+
+    def _add_end(self, line: str) -> None:
+        """Take note of the last word, which may be tags."""
+        start, space, last = line.rpartition(" ")
+        if not (start.strip() and space and last) or len(self.tags) > MANY_TAGS:
+            return
+        tags = last.split(";")
+        self.ended += 1
+        self.tags.update(tags)
+        self.num_tags += len(tags)
+        self.num_tag_letters += len(last)
+        self.num_tag_signs += sum(map(_TAG_SIGNS.__contains__, last))
+
+    @property
+    def tagged(self) -> bool:
+        """Whether every line ends in tags: few that come often, and look like none of its words."""
+        if self.ended < self.lines or not 0 < len(self.tags) <= MANY_TAGS:
+            return False
+        # a year comes often too, but the next one is another
+        named = sum(any("A" <= x <= "Z" for x in tag) for tag in self.tags)
+        signs = self.num_tag_signs >= 0.9 * self.num_tag_letters
+        return signs and 2 * named > len(self.tags) and self.num_tags >= 5 * len(self.tags)
 
     @property
     def share_spaced(self) -> float:
@@ -147,6 +180,17 @@ class _Lowest:
             # those below it stay
             self.limit = int(every[MANY_SOURCES])
         self.lowest, self.waiting = every[:MANY_SOURCES].copy(), array("Q")
+
+
+def too_few(look: Look, *, dev: bool) -> str | None:
+    """Say why nothing can be learned from so few pairs, if so; `dev` where others are given."""
+    if look.sources >= (1 if dev else 2):
+        return None
+    return (
+        f"it holds {look.pairs} pair{'s' * (look.pairs != 1)} with {look.sources} different "
+        f"source{'s' * (look.sources != 1)}, but one must be held out for validation; "
+        "more pairs, or --dev with a file of others, would do"
+    )
 
 
 def place(source: str) -> int:

@@ -2,16 +2,22 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
+from inspect import signature
 from pathlib import Path
 from typing import Any, final
 
 from regard.api.sources import AnyPath, Given, Origin, is_file
+from regard.config.model import ModelConfig
 from regard.config.settings import DataConfig, SearchConfig, TextConfig, TrainConfig
 from regard.config.toml import Tree
 from regard.errors import ConfigError
+from regard.models import PRESETS
 from regard.translator import Translator
 
 FLAT = {"train": TrainConfig, "data": DataConfig, "text": TextConfig, "search": SearchConfig}
+ARGUMENTS = ("source", "target", "columns")
+"""What `train` takes besides an order and its settings."""
 
 
 @final
@@ -57,11 +63,14 @@ def train(
     """Train on pairs (a path, or (source, target) lines) and return what translates.
 
     Arguments are those of `Order` (dev, preset, out, resume, quiet …), whole sections as dicts
-    (`train={"max_steps": 500}`), or single settings by their name (`max_steps=500`).
+    (`train={"max_steps": 500}`), or single settings by their name (`max_steps=500`). A name that
+    several sections have is the first's of [train], [data], [text], [search] and [model]: `seed` is
+    train's, `max_length` search's; `search={"seed": 7}` and `model={"max_length": 64}` say the
+    others. `source` and `target` are files; the tokenizers are `text={"source": "words"}`.
     """
     from regard.api.run import run
 
-    asked = {f.name for f in fields(Order)} - {"origin", "settings"}
+    asked = _arguments() - set(ARGUMENTS)
     order = {name: settings.pop(name) for name in asked & settings.keys()}
     columns = settings.pop("columns", None)
     if is_file(order.get("out")):
@@ -69,18 +78,27 @@ def train(
     origin = Origin(pairs, source, target, columns)
     done = run(Order(origin=origin, settings=_sections(settings), **order))
     if done.translator is None:
-        raise KeyboardInterrupt
+        kept = "resume=True goes on" if order.get("out") else "without out= nothing was kept"
+        raise KeyboardInterrupt(f"training was stopped; {kept}")
     return done.translator
 
 
 def _sections(given: dict[str, Any]) -> Tree:
-    """Sort single settings into their sections; what none of them has is the model's."""
+    """Sort single settings into their sections; what none of them has is the model's.
+
+    A name that is nowhere goes where it nearly is, to be refused there with all else that is wrong.
+    """
     tree: Tree = {}
+    near = {name: _near(name) or name for name in given if name not in _every()}
+    if wrong := [(name, argument) for name, argument in near.items() if argument in _arguments()]:
+        problems = [f"{name} is no argument; {argument} would do" for name, argument in wrong]
+        raise ConfigError("train", problems)
     for name, value in given.items():
-        if name in FLAT or name == "model":
+        known = near.get(name, name)
+        if known in FLAT or known == "model":
             _put(tree, name, value)
         else:
-            homes = (section for section in FLAT if name in _names(section))
+            homes = (section for section in FLAT if known in _names(section))
             _put(tree, next(homes, "model"), {name: value})
     return tree
 
@@ -93,3 +111,20 @@ def _put(tree: Tree, section: str, values: Any) -> None:
 
 def _names(section: str) -> Iterable[str]:
     return {f.name for f in fields(FLAT[section])}
+
+
+def _arguments() -> set[str]:
+    return {f.name for f in fields(Order)} - {"origin", "settings"} | set(ARGUMENTS)
+
+
+def _every() -> set[str]:
+    """Return every name that `train` knows, of whatever it is."""
+    model = {f.name for f in fields(ModelConfig)} | {"model", *FLAT}
+    sizes = {name for make in PRESETS.values() for name in signature(make).parameters}
+    flat = {name for section in FLAT for name in _names(section)}
+    return model | sizes | flat | _arguments()
+
+
+def _near(name: str) -> str | None:
+    # sorted: of equally close names it must not be chance which is told
+    return next(iter(get_close_matches(name, sorted(_every()), n=1)), None)

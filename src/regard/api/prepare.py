@@ -20,10 +20,12 @@ from regard.data.corpus import Corpus, write_corpus
 from regard.errors import DataError, unwritable
 from regard.text.side import Side
 from regard.text.subwords import train_subwords
-from regard.text.tokenizers import Characters, Symbols, Tokenizer, Words
+from regard.text.tokenizers import Characters, Symbols, Tagged, Tokenizer, Words
 from regard.text.vocabulary import Vocabulary
 
-PLAIN: dict[str, type[Tokenizer]] = {"characters": Characters, "words": Words, "symbols": Symbols}
+PLAIN: dict[str, type[Tokenizer]] = {
+    plain.kind: plain for plain in (Characters, Words, Symbols, Tagged)
+}
 Lines = Callable[[], Iterator[tuple[str, str]]]
 
 
@@ -149,15 +151,15 @@ def _opened(folder: Path, found: dict[str, Any]) -> Prepared:
 
 def _sides(lines: Lines, settings: Settings) -> tuple[Side, Side]:
     """Learn tokenizers and vocabularies from the training pairs alone."""
-    text, form, seed = settings.text, settings.data.normalization, settings.train.seed
+    text = settings.text
     sources = _Again(lines, lambda pair: [pair[0]])
     targets = _Again(lines, lambda pair: [pair[1]])
     if text.shared:
         both = _Again(lines, list)
-        return (shared := _side(both, text.source, text.source_size, form, seed)), shared
+        return (shared := _side(both, text.source, text.source_size, settings)), shared
     return (
-        _side(sources, text.source, text.source_size, form, seed),
-        _side(targets, text.target, text.target_size, form, seed),
+        _side(sources, text.source, text.source_size, settings),
+        _side(targets, text.target, text.target_size, settings),
     )
 
 
@@ -173,13 +175,16 @@ class _Again:
         return (line for pair in self.lines() for line in self.of(pair))
 
 
-def _side(lines: Iterable[str], kind: str, size: int, form: str, seed: int) -> Side:
+def _side(lines: Iterable[str], kind: str, size: int, settings: Settings) -> Side:
+    form, seed = settings.data.normalization, settings.train.seed
+    bounds: tuple[int | None, int]
     if kind in PLAIN:
-        tokenizer, most = PLAIN[kind](), size
+        tokenizer, bounds = PLAIN[kind](), (size, settings.text.min_count)
     else:
         subword = cast(Literal["unigram", "bpe"], kind)
-        tokenizer, most = train_subwords(lines, size, subword, seed), None
-    return Side(form, tokenizer, Vocabulary.build(map(tokenizer.split, lines), most))
+        # pieces were counted as they were learned, and spell whatever is rare
+        tokenizer, bounds = train_subwords(lines, size, subword, seed), (None, 1)
+    return Side(form, tokenizer, Vocabulary.build(map(tokenizer.split, lines), *bounds))
 
 
 @final

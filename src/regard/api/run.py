@@ -14,14 +14,14 @@ import torch
 from regard.api.agreement import refuse_disagreement
 from regard.api.automatic import Choice, choose
 from regard.api.judge import Judge
-from regard.api.look import Look
+from regard.api.look import Look, too_few
 from regard.api.order import Order
 from regard.api.prepare import Material, Prepared, prepare, too_long, write_text
 from regard.api.resume import environment, refuse_other_run
 from regard.api.sources import Origin, Pairs, is_file
 from regard.config.settings import DataConfig, Settings
 from regard.config.toml import to_toml, to_tree
-from regard.errors import ConfigError, DataError, RegardError, unwritable
+from regard.errors import ConfigError, DataError, ModelFileError, RegardError, unwritable
 from regard.models.build import build
 from regard.store import Saved
 from regard.text.normalize import FORMS
@@ -61,9 +61,9 @@ def run(order: Order) -> Done:
             "environment": environment(device),
         }
         reopened = order.resume and refuse_other_run(runs, recipe, order)
-        if order.resume and order.out is not None and order.out.exists() and _over(runs, reopened):
+        if order.resume and _over(runs, reopened) and (made := _made(order, runs, recipe)):
             tell(f"{order.out}: the run is finished; there is nothing left to do")
-            return Done(load(order.out, device=settings.train.device), None)
+            return Done(made, None)
         _tell_choice(choice, order, tell)
         # somebody else's randomness is left as it was
         stack.enter_context(torch.random.fork_rng([device] if device.type == "cuda" else []))
@@ -92,7 +92,7 @@ def _train(order: Order, job: Job, judge: Judge, facts: dict[str, Any], tell: Te
     reports = [make_report(job.config, job.config.metric, quiet=order.quiet)]
     if order.out is not None:
         reports.append(TensorBoard(job.folder.path / "tensorboard", job.config.metric))
-    with asked_to_stop() as stop, Several(reports) as report:
+    with asked_to_stop(kept=order.out is not None) as stop, Several(reports) as report:
         progress = train(job, report, stop)
     if not progress.finished:
         return Done(None, stop.signal)
@@ -107,6 +107,20 @@ def _train(order: Order, job: Job, judge: Judge, facts: dict[str, Any], tell: Te
 
 def _over(runs: RunFolder, reopened: bool) -> bool:
     return runs.progress().finished and not reopened
+
+
+def _made(order: Order, runs: RunFolder, recipe: dict[str, Any]) -> Translator | None:
+    """Return what the finished run has made; the file may still be an older run's, or damaged."""
+    if order.out is None or not order.out.exists():
+        return None
+    try:
+        there = load(order.out, device=recipe["settings"]["train"]["device"])
+    except ModelFileError:
+        return None
+    facts = {"steps": runs.progress().step, "settings": recipe["settings"]}
+    facts |= {name: recipe[name] for name in ("pairs", "dev")}
+    found = there.summary | {"settings": to_tree(there.settings)}
+    return there if all(found.get(name) == fact for name, fact in facts.items()) else None
 
 
 def _facts(prepared: Prepared, settings: Settings, material: Material) -> dict[str, Any]:
@@ -151,14 +165,8 @@ def _refuse_too_few(material: Material) -> None:
     if dev is not None and material.dev is not None and not dev.pairs:
         problem = "it holds no pair, but one must be there to validate on; leaving it out would do"
         raise DataError(material.dev.name, None, problem)
-    if look.sources < (2 if dev is None else 1):
-        raise DataError(
-            material.pairs.name,
-            None,
-            f"it holds {look.pairs} pair{'s' * (look.pairs != 1)} with {look.sources} different "
-            f"source{'s' * (look.sources != 1)}, but one must be held out for validation; "
-            "more pairs, or --dev with a file of others, would do",
-        )
+    if few := too_few(look, dev=dev is not None):
+        raise DataError(material.pairs.name, None, few)
 
 
 def _refuse_to_lose(order: Order, runs: RunFolder) -> None:

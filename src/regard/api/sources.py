@@ -58,7 +58,7 @@ class Origin:
         if self._file is None or os.fspath(self._file) == "-":
             return "model"
         name = Path(self._file).name
-        for ending in (".gz", ".tsv", ".txt", ".jsonl", ".csv"):
+        for ending in (".gz", ".tsv", ".txt", ".jsonl", ".ndjson", ".json", ".csv"):
             name = name.removesuffix(ending)
         return name or "model"
 

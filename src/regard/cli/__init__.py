@@ -77,7 +77,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # slower, on a quiet one none at all costs a quarter
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", "4000")
-    words = list(sys.argv[1:] if arguments is None else arguments)
+    typed = list(sys.argv[1:] if arguments is None else arguments)
+    # the two words of --columns may come as one, in quotes
+    words = [
+        part
+        for before, word in zip(["", *typed], typed, strict=False)
+        for part in (word.split() if before == "--columns" else [word])
+    ]
     code = 0
     try:
         _run(words)

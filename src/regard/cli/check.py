@@ -29,12 +29,13 @@ def check(
     """Report on a file of pairs before training.
 
     Counts, bad lines, duplicates, lengths, oddities, and what would be chosen. The exit code is 2
-    where a line is bad.
+    where a line is bad, or where there are too few to learn from.
     """
     from regard.api.automatic import choose
-    from regard.api.look import Look
+    from regard.api.look import Look, too_few
     from regard.data import check as checker
     from regard.data.pairs import Columns, Pair, read_pairs
+    from regard.errors import DataError
 
     origin = options.origin(pairs, source, target, columns)
     by_column = None if origin.columns is None else Columns.parse(origin.columns)
@@ -45,10 +46,9 @@ def check(
     if not found.pairs and found.bad_lines.count == 1:
         # one sentence says it all: there is no such file, or nothing in it
         raise next(item for item in read() if not isinstance(item, Pair))
-    chosen: Sequence[Chosen] = ()
-    if found.pairs:
-        look = Look(((x.source, x.target) for x in read() if isinstance(x, Pair)), "NFC")
-        chosen = choose(look, {}).reasons
+    look = Look(((x.source, x.target) for x in read() if isinstance(x, Pair)), "NFC")
+    problem = too_few(look, dev=dev is not None)
+    chosen: Sequence[Chosen] = () if problem else choose(look, {}).reasons
     if format_ == "json":
         report = found.to_json() | {"chosen": {one.name: one.value for one in chosen}}
         print(json.dumps(report, ensure_ascii=False))
@@ -56,7 +56,13 @@ def check(
         print(checker.render(found), end="")
         if chosen:
             print("\nwould be chosen:", *chosen, sep="\n  ")
-        skip = ["--skip-bad-lines"] if found.bad_lines.count else []
-        options.hint("regard", "train", *options.words(origin), *skip)
+    if problem:
+        raise DataError(origin.name, None, problem)
+    # of a file that ends too early, no line can be skipped
+    broken = any(isinstance(x, DataError) and x.ends_reading for x in read())
+    if format_ == "text" and not broken:
+        more: list[object] = [] if dev is None else ["--dev", dev]
+        more += ["--skip-bad-lines"] if found.bad_lines.count else []
+        options.hint("regard", "train", *options.words(origin), *more)
     if found.bad_lines.count:
         raise typer.Exit(2)

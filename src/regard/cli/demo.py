@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 def demo(
+    context: typer.Context,
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="dates, words, beer or apples.")
     ] = "dates",
@@ -34,15 +35,17 @@ def demo(
     plays = {"dates": _dates, "words": _words, "beer": _beer, "apples": _apples}
     if name not in plays:
         raise ConfigError("demo", [unknown_choice("name", name, plays)])
-    plays[name](int(seed), _Stage(out or Path(f"demo-{name}.regard"), overwrite or out is None))
+    path = out or Path(f"demo-{name}.regard")
+    plays[name](int(seed), _Stage(path, overwrite or out is None, context.obj))
 
 
 @dataclass(frozen=True)
 class _Stage:
-    """Where a demo's model goes."""
+    """Where a demo's model goes, and the words that asked for it."""
 
     path: Path
     overwrite: bool
+    words: list[str]
 
     def train(
         self,
@@ -67,6 +70,7 @@ class _Stage:
             )
         )
         if done.translator is None:
+            options.hint("regard", *self.words)
             raise typer.Exit(128 + (done.stopped_by or 2))
         return done.translator
 

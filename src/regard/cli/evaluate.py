@@ -18,6 +18,7 @@ from regard.cli.options import (
     file_argument,
     whole,
 )
+from regard.cli.translate import CHUNK
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -69,13 +70,10 @@ def evaluate(
     form = _form(translators, models)
     read = _Read(options.origin(pairs, source, target, columns), form)
     search = options.values(beam_size=beam_size)
-    outputs = []
-    for translator in translators:
-        with bar(len(read.sources)) as progress:
-            found = translator.translate(read.sources, progress=progress, **search)
-        outputs.append([answer.text for answer in found])
+    outputs = [_outputs(translator, read.sources, search) for translator in translators]
     recipe = {"lines": len(read.sources), "pairs": read.fingerprint, "normalization": form}
-    beams = [search.get("beam_size", one.settings.search.beam_size) for one in translators]
+    # asked of a blank line: what is not given depends on how the model searches
+    beams = [one.ask([""], **search)[0].options.beam_size for one in translators]
     if len(models) == 1:
         recipe = {"model": models[0].name, "beam_size": beams[0]} | recipe
         _print(scores.evaluate(outputs[0], read.references, names), recipe, format_)
@@ -89,6 +87,17 @@ def evaluate(
         _print_comparison(compared, recipe, format_)
     if format_ == "table":
         options.hint("regard", "show", models[0], *options.positional(read.sources[0]))
+
+
+def _outputs(translator: "Translator", sources: list[str], search: dict[str, Any]) -> list[str]:
+    """Return the texts alone: attention of every line at once would not fit into memory."""
+    texts: list[str] = []
+    with bar(len(sources)) as progress:
+        for first in range(0, len(sources), CHUNK):
+            part = sources[first : first + CHUNK]
+            # given no name, or they would stay until the next ones are done
+            texts += [x.text for x in translator.translate(part, progress=progress, **search)]
+    return texts
 
 
 def _form(translators: "list[Translator]", models: list[Path]) -> str:

@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from shutil import which
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -21,7 +22,12 @@ if TYPE_CHECKING:
 
 def hint(*words: object) -> None:
     """Say which command to try next; on stderr, so that no output is disturbed."""
-    print(f"Next: {shlex.join(map(str, words))}", file=sys.stderr)
+    program, *rest = map(str, words)
+    # what was typed runs again, also where it is not on the path
+    typed = sys.argv[0] if os.path.basename(sys.argv[0]) == program else program
+    known = which(program)
+    same = known is not None and os.path.realpath(known) == os.path.realpath(typed)
+    print(f"Next: {shlex.join([program if same else typed, *rest])}", file=sys.stderr)
 
 
 def colored() -> bool:
@@ -111,7 +117,7 @@ Pairs = Annotated[
     Path | None,
     file_argument(
         "PAIRS",
-        "Pairs of lines: a TSV, or .jsonl with source and target; plain or gzip; - for stdin.",
+        "Pairs of lines: a TSV or JSON lines (.jsonl: source, target), plain or gzip; - for stdin.",
     ),
 ]
 SourceFile = Annotated[

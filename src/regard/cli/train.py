@@ -1,6 +1,7 @@
 """`regard train`: from a file of pairs to a model file."""
 
 import signal
+import time
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -87,9 +88,9 @@ def train(
         skip_bad_lines=skip_bad_lines,
         quiet=quiet,
     )
+    started = time.time()
     if (stopped := _stopped(order)) is not None:
-        again = [word for word in context.obj if word not in ("--resume", "--overwrite")]
-        options.hint("regard", *again, "--resume")
+        options.hint("regard", *_again(context.obj, order, started))
         raise typer.Exit(128 + stopped)
     if not quiet:
         options.hint("regard", "translate", order.out)
@@ -106,6 +107,15 @@ def _stopped(order: Any) -> int | None:
         return signal.SIGINT
     except SystemExit:
         return signal.SIGTERM
+
+
+def _again(words: list[str], order: Any, started: float) -> list[str]:
+    """Return the words that go on with a run, or begin it where it has saved nothing yet."""
+    state = order.folder / "state.safetensors"
+    if order.overwrite and not (state.exists() and state.stat().st_mtime >= started):
+        # what is there is still the older run's
+        return words
+    return [*(word for word in words if word not in ("--resume", "--overwrite")), "--resume"]
 
 
 def _tree(config: Path | None, assignments: list[str], by_name: dict[str, Any]) -> dict[str, Any]:

@@ -69,7 +69,8 @@ def translate(
     """Translate each line of standard input.
 
     A blank line gives a blank one. At a terminal it asks for lines. With --nbest, a row is line
-    number, score and text.
+    number, score / length^length_penalty (what ranks) and text; no text stands there twice, so that
+    rows may be fewer.
     """
     search = options.values(
         beam_size=beam_size,
@@ -109,12 +110,21 @@ class _Work:
         self.translator = load(*models, device=device)
         self.asked = asked
         self.format = format_
-        self.several = asked.get("nbest", self.translator.settings.search.nbest) != 1
-        if format_ == "pharaoh" and self.translator.models[0].decoder.looks is None:
-            problem = f"format = pharaoh, but {models[0]} has no attention; text or jsonl would do"
-            raise ConfigError("translate", [problem])
+        nbest = asked.get("nbest", self.translator.settings.search.nbest)
+        self.several = nbest != 1
         # what is wrong with the options is said before anybody types a line
         self.translator.translate([], **asked)
+        if format_ == "pharaoh":
+            self._refuse_pharaoh(models[0], nbest)
+
+    def _refuse_pharaoh(self, model: Path, nbest: int) -> None:
+        problems = []
+        if self.translator.models[0].decoder.looks is None:
+            problems.append(f"{model} has no attention; text or jsonl would do")
+        if self.several:
+            problems.append(f"it has one row for a line and nbest = {nbest}; nbest = 1 would do")
+        if problems:
+            raise ConfigError("translate", [f"format = pharaoh, but {it}" for it in problems])
 
     def write(self, lines: list[str], first: int, where: str, progress: Any = None) -> None:
         """Print the outputs in one go, and what there is to say of them to stderr, by line."""
@@ -134,7 +144,7 @@ class _Work:
             return "" if answer.alignment is None else answer.alignment.pharaoh(len(answer.tokens))
         if self.several:
             found = answer.alternatives or (answer,)
-            return "\n".join(f"{number}\t{one.score:.4f}\t{one.text}" for one in found)
+            return "\n".join(f"{number}\t{one.rank_score:.4f}\t{one.text}" for one in found)
         return answer.text
 
 

@@ -11,7 +11,7 @@ from regard.config.checks import above, at_least, at_most, refuse, sound
 from regard.config.model import DECODERS, ENCODERS, DecoderConfig, EncoderConfig, ModelConfig
 
 Normalization = Literal["NFC", "NFKC", "none"]
-TokenizerName = Literal["characters", "words", "symbols", "unigram", "bpe"]
+TokenizerName = Literal["characters", "words", "symbols", "tagged", "unigram", "bpe"]
 OptimizerName = Literal["adam", "adamw", "adadelta"]
 ScheduleName = Literal["constant", "inverse_sqrt", "linear", "cosine"]
 MetricName = Literal["exact", "cer", "wer", "per", "bleu", "chrf", "ter", "loss"]
@@ -45,7 +45,8 @@ class TextConfig:
     """How lines become symbols."""
 
     source: TokenizerName = "characters"
-    """Symbols of a source line: its characters, words, what spaces divide, or learned subwords."""
+    """Symbols of a source line: its characters, words, what spaces divide, or learned subwords;
+    tagged: characters, and the tags of the last word, which `;` divides, each as one."""
 
     target: TokenizerName = "characters"
     """Symbols of a target line."""
@@ -55,6 +56,10 @@ class TextConfig:
 
     target_size: Annotated[int, at_least(5)] = 8000
     """Most symbols of the target's vocabulary; rarer ones are unknown."""
+
+    min_count: int = 1
+    """Symbols that are seen fewer times are unknown, so that the model learns to meet unknown
+    ones; for characters, words, symbols and tags, not for subwords."""
 
     shared: bool = False
     """One vocabulary for both sides."""
@@ -79,7 +84,7 @@ class TrainConfig:
     optimizer: OptimizerName = "adam"
     """What turns gradients into updates."""
 
-    learning_rate: Annotated[float, above(0)] = 0.001
+    learning_rate: Annotated[float, above(0), at_most(100)] = 0.001
     """Size of an update, at its largest where a schedule changes it."""
 
     schedule: ScheduleName = "constant"

@@ -5,6 +5,7 @@ out here: a side is what stands in the file.
 """
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ Split = Callable[[str], tuple[str, str]]
 
 T = TypeVar("T")
 
+_JSON = tuple(f"{name}{gz}" for name in (".json", ".jsonl", ".ndjson") for gz in ("", ".gz"))
 _EXAMPLE = '{"source": "a", "target": "b"}'
 _NO_TEXT = (("\0", "NUL"), ("\n", "a line end"), ("[\ud800-\udfff]", "half a character"))
 
@@ -119,9 +121,11 @@ def scan(
         raise ConfigError("data", wrong)
     if path is None:
         return _to_the_end(_parallel(source or "", target or ""))
-    if _holds_json(path):
-        return _to_the_end(_one_file(path, _json_object))
-    return _to_the_end(_one_file(path, _chosen(columns) if columns else _two_columns))
+    if columns:
+        return _to_the_end(_one_file(path, _chosen(columns)))
+    if not os.path.isfile(path) or os.fspath(path) == "-":
+        return _to_the_end(_one_file(path, _FirstDecides()))
+    return _to_the_end(_one_file(path, _json_object if _holds_json(path) else _two_columns))
 
 
 def read_lines(path: AnyPath) -> Iterator[tuple[int, str]]:
@@ -146,7 +150,7 @@ def _wrong_arguments(
 
 
 def _holds_json(path: AnyPath) -> bool:
-    return shown(path).lower().endswith((".jsonl", ".jsonl.gz"))
+    return shown(path).lower().endswith(_JSON)
 
 
 def _strict(items: Iterator[T | DataError]) -> Iterator[T]:
@@ -198,6 +202,27 @@ def _two_columns(line: str) -> tuple[str, str]:
             "--columns source=1 target=2 would do"
         )
     return source, targets[0]
+
+
+@final
+class _FirstDecides:
+    """JSON lines or TSV, by the first line that holds anything: what a pipe holds has no name."""
+
+    def __init__(self) -> None:
+        self.split: Split | None = None
+
+    def __call__(self, line: str) -> tuple[str, str]:
+        self.split = self.split or (_json_object if _begins_json(line) else _two_columns)
+        return self.split(line)
+
+
+def _begins_json(line: str) -> bool:
+    """Say whether a line is an object with a source; a TSV may also begin with a brace."""
+    try:
+        found = json.loads(line) if line.lstrip().startswith("{") else None
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and "source" in found
 
 
 def _chosen(columns: Columns) -> Split:

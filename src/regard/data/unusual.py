@@ -1,4 +1,7 @@
-"""Characters that seldom belong in a line, and words that mix alphabets; none of it is refused."""
+"""Characters that seldom belong in a line, and words that mix alphabets; none of it is refused.
+
+Spaces that cannot be seen to be wrong are told of too: for characters they are symbols to learn.
+"""
 
 import re
 import unicodedata
@@ -12,6 +15,7 @@ KINDS = {
     "replacement": "replacement characters (a decoding went wrong)",
     "private": "private use characters",
     "unassigned": "unassigned characters",
+    "spaces": "spaces at an edge, doubled, or of another kind",
     "mixed": "words of mixed scripts",
     "not_nfc": "not in Unicode's composed form (NFC)",
 }
@@ -61,18 +65,37 @@ def script_of(character: str) -> str | None:
 def oddities(text: str) -> Iterator[tuple[str, str]]:
     """Yield each kind of unusual thing in a line once, with what was seen."""
     # most lines of most files end here
+    spaces = _spaces(text)
     if text.isascii() and text.isprintable():
+        if spaces:
+            yield "spaces", spaces
         return
     characters = sorted(set(text))
     seen = {kind: x for x in reversed(characters) if (kind := kind_of(x))}
     for kind, character in seen.items():
         yield kind, f"U+{ord(character):04X}"
+    if spaces:
+        yield "spaces", spaces
     if _mixes(characters):
         yield from (("mixed", word) for word in islice(filter(_mixes, _WORD.findall(text)), 1))
     if not unicodedata.is_normalized("NFC", text):
         composed = unicodedata.normalize("NFC", text)
         here, there = next((x, y) for x, y in zip(text, composed, strict=False) if x != y)
         yield "not_nfc", f"U+{ord(here):04X} where NFC has U+{ord(there):04X}"
+
+
+def _spaces(text: str) -> str | None:
+    """Return the first thing that is wrong with the spaces of a line, if anything is."""
+    if text.startswith(" "):
+        return "a space at the start"
+    if text.endswith(" "):
+        return "a space at the end"
+    if "  " in text:
+        return "two spaces in a row"
+    if text.isascii():
+        return None
+    others = (f"U+{ord(x):04X}" for x in text if x != " " and unicodedata.category(x) == "Zs")
+    return next(others, None)
 
 
 def _mixes(characters: Iterable[str]) -> bool:

@@ -16,7 +16,10 @@ from regard.symbols import BOS, EOS, PAD
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """A word of a hypothesis, and what stood before it; `total` is its score with theirs."""
+    """A word of a hypothesis, and what stood before it; `total` is its score with theirs.
+
+    Of an EOS, `cut` says that it was forced.
+    """
 
     before: "Node | None"
     word: int
@@ -24,6 +27,7 @@ class Node:
     total: float
     weights: Float[np.ndarray, "L H S"] | None
     candidates: tuple[tuple[int, float], ...]
+    cut: bool = False
 
     @property
     def position(self) -> int:
@@ -69,7 +73,7 @@ class Line:
         return cls(
             request=request,
             options=options,
-            shortest=min(shortest, longest),
+            shortest=shortest,
             longest=longest,
             generator=np.random.default_rng(int.from_bytes(digest[:8], "big")),
             hypotheses=[None] * W,
@@ -107,6 +111,7 @@ class Line:
                 # a copy, so that the weights of all other rows can go
                 weights=None if weights is None else weights[row, ..., :length].copy(),
                 candidates=candidates[row],
+                cut=ends and self._cut(self.hypotheses[row], log_probs[row]),
             )
             if ends:
                 ended.append(node)
@@ -139,6 +144,20 @@ class Line:
             best_one = replace(best_one, tree=self._tree([node for node, _ in ends]))
         return [best_one, *others]
 
+    def _cut(self, last: Node | None, log_probs: Float[Tensor, "V"]) -> bool:
+        """Whether this end was forced: the model would rather have gone on, or had to."""
+        length = 0 if last is None else last.position + 1
+        if length < self.longest or (
+            self.options.same_length and length == len(self.request.source)
+        ):
+            return False
+        if length < max(self.shortest, len(self.request.prefix)):
+            return True
+        # what may not be written in any case is nothing to go on with
+        writable = log_probs.clone()
+        writable[[PAD, BOS, *self.options.banned]] = NEVER
+        return bool((writable > writable[EOS]).any())
+
     def _candidates(self, log_probs: Float[Tensor, "W V"]) -> list[tuple[tuple[int, float], ...]]:
         """Return what each row would like to write next, whatever it may."""
         if not self.options.num_candidates:
@@ -152,13 +171,11 @@ class Line:
         weights = None
         if end.weights is not None:
             weights = np.stack([node.weights for node in nodes if node.weights is not None])
-        words = tuple(node.word for node in nodes[:-1])
-        whole = self.options.same_length and len(words) == len(self.request.source)
         return Hypothesis(
-            words=words,
+            words=tuple(node.word for node in nodes[:-1]),
             scores=tuple(node.score for node in nodes),
             weights=weights,
-            cut=len(words) >= self.longest and not whole,
+            cut=end.cut,
             candidates=tuple(node.candidates for node in nodes) if end.candidates else (),
         )
 

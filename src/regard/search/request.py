@@ -90,9 +90,10 @@ class TreeNode:
 class Hypothesis:
     """One target: its words without EOS, and for each word and EOS its score and weights.
 
-    `cut` says that EOS was forced because the target had reached its greatest length. The best of
-    a line carries the tree of its search where one was asked for: nodes in the order in which they
-    came to be, so that a parent, given by its place among them, stands before its children.
+    `cut` says that EOS was forced because the target had reached its greatest length: it was not
+    the likeliest symbol there, or more had to be written. The best of a line carries the tree of
+    its search where one was asked for: nodes in the order in which they came to be, so that a
+    parent, given by its place among them, stands before its children.
     """
 
     words: tuple[int, ...]

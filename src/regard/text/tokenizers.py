@@ -1,8 +1,9 @@
-"""A line ⇄ its tokens: characters, words, symbols between spaces, subwords.
+"""A line ⇄ its tokens: characters, words, symbols between spaces, subwords, letters with tags.
 
-For every tokenizer join(split(line)) is the line: exactly so for characters; for the others any
-run of white space is one space, and there is none at either end. White space is what `str.split`
-takes for it; U+2028 and U+0085 are among it, and end no line. None of them normalizes or counts.
+For every tokenizer join(split(line)) is the line: exactly so for characters, with tags or without;
+for the others any run of white space is one space, and there is none at either end. White space is
+what `str.split` takes for it; U+2028 and U+0085 are among it, and end no line. None of them
+normalizes or counts.
 """
 
 import base64
@@ -84,6 +85,32 @@ class Symbols(Tokenizer):
     @override
     def join(self, tokens: Iterable[str]) -> str:
         return " ".join(tokens)
+
+    @override
+    def to_json(self) -> dict[str, str]:
+        return {"kind": self.kind}
+
+
+@final
+@dataclass(frozen=True)
+class Tagged(Tokenizer):
+    """Characters, but for the last word, whose tags are a token each with what stands before it.
+
+    `walk V;PST` is `w a l k ␣V ;PST`, where ␣ is the space. A line without a space has no tags.
+    """
+
+    kind: ClassVar[str] = "tagged"
+
+    @override
+    def split(self, line: str) -> list[str]:
+        letters, space, tags = line.rpartition(" ")
+        if not space:
+            return list(line)
+        return [*letters, *re.findall("[ ;][^;]*", space + tags)]
+
+    @override
+    def join(self, tokens: Iterable[str]) -> str:
+        return "".join(tokens)
 
     @override
     def to_json(self) -> dict[str, str]:
@@ -212,11 +239,11 @@ def _squeezed(line: str) -> str:
     return " ".join(line.split())
 
 
-_PLAIN: dict[str, type[Characters | Symbols | Words]] = {
-    plain.kind: plain for plain in (Characters, Words, Symbols)
+_PLAIN: dict[str, type[Characters | Symbols | Tagged | Words]] = {
+    plain.kind: plain for plain in (Characters, Words, Symbols, Tagged)
 }
 KINDS = (*_PLAIN, Subwords.kind)
-"""The names of the four kinds of tokenizer."""
+"""The names of the five kinds of tokenizer."""
 
 
 def tokenizer_from_json(value: object) -> Tokenizer:

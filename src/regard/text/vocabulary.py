@@ -30,10 +30,13 @@ class Vocabulary:
             raise ValueError(problem)
 
     @classmethod
-    def build(cls, lines: Iterable[Sequence[str]], max_size: int | None = None) -> "Vocabulary":
+    def build(
+        cls, lines: Iterable[Sequence[str]], max_size: int | None = None, min_count: int = 1
+    ) -> "Vocabulary":
         """Count the tokens of lines: most frequent first, ties by code point.
 
-        `max_size` bounds the whole, specials included.
+        `max_size` bounds the whole, specials included; what is seen fewer times than `min_count`
+        is left out, so that a model meets the unknown while it learns.
         """
         if max_size is not None and max_size <= len(SPECIALS):
             problem = f"max_size = {max_size}, but it must leave room for a symbol beside the four"
@@ -41,7 +44,12 @@ class Vocabulary:
         counts: Counter[str] = Counter()
         for line in lines:
             counts.update(line)
+        most = max(counts.values(), default=min_count)
+        if most < min_count:
+            problem = f"min_count = {min_count}, but no symbol of a side is seen so many times"
+            raise ConfigError("text", [f"{problem}; {most} would do"])
         ranked = sorted(counts, key=lambda symbol: (-counts[symbol], symbol))
+        ranked = [symbol for symbol in ranked if counts[symbol] >= min_count]
         room = None if max_size is None else max_size - len(SPECIALS)
         return cls(SPECIALS + tuple(ranked[:room]))
 

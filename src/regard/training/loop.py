@@ -1,5 +1,6 @@
 """The loop, on one screen: updates, validations, saves, and when to stop."""
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ from regard.config.settings import TrainConfig
 from regard.data.batches import Batch, make_batch
 from regard.data.buckets import Buckets
 from regard.data.corpus import Corpus
+from regard.errors import InputError
 from regard.models.seq2seq import Seq2Seq
 from regard.training.loss import summed_loss
 from regard.training.optimizer import make_optimizer
@@ -131,6 +133,8 @@ def update(job: Job, optimizer: Optimizer, batches: list[Batch], step: int) -> t
         loss = summed_loss(logits, batch.target, batch.target_mask, config.label_smoothing)
         torch.autograd.backward(loss / tokens)
         total += float(loss.detach())
+    if not math.isfinite(total):
+        raise _diverged(f"the loss of update {step} is {total}")
     if config.clip_norm:
         torch.nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm)
     for group in optimizer.param_groups:
@@ -144,6 +148,8 @@ def _validate(job: Job, progress: Progress, report: Report) -> Progress:
     """Score the model, and keep its weights if they are worth keeping."""
     config = job.config
     report.validating(progress.step)
+    if not all(bool(weight.isfinite().all()) for weight in job.model.parameters()):
+        raise _diverged(f"a weight after update {progress.step} is not finite")
     found = job.validate(job.model.eval())
     score = found.score
     keep, best_of = max(1, config.average), config.average_of == "best"
@@ -156,6 +162,10 @@ def _validate(job: Job, progress: Progress, report: Report) -> Progress:
     job.folder.log({"step": progress.step, "sample": sample, **scores})
     report.validation(progress.step, found, score if progress.best is None else progress.best)
     return progress
+
+
+def _diverged(what: str) -> InputError:
+    return InputError(f"{what}, but it must be a number; a smaller train.learning_rate would do")
 
 
 def learned(job: Job, progress: Progress) -> Seq2Seq:

@@ -9,7 +9,7 @@ from types import FrameType
 from typing import TextIO, final
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-WAIT = "stopping after this update and saving; once more stops at once"
+WAIT = "stopping after this update{}; once more stops at once"
 
 
 @final
@@ -25,11 +25,11 @@ class Stop:
 
 
 @contextmanager
-def asked_to_stop(file: TextIO | None = None) -> Iterator[Stop]:
+def asked_to_stop(file: TextIO | None = None, *, kept: bool = True) -> Iterator[Stop]:
     """Take the first signal as a question, the second as an order; afterwards all is as before.
 
-    A command ends with 128 + the signal: 130 after SIGINT, 143 after SIGTERM. Signals reach the
-    main thread alone; in another, nobody ever asks.
+    `kept` says that what was learned will be saved. A command ends with 128 + the signal: 130 after
+    SIGINT, 143 after SIGTERM. Signals reach the main thread alone; in another, nobody ever asks.
     """
     stop = Stop()
     if threading.current_thread() is not threading.main_thread():
@@ -45,7 +45,7 @@ def asked_to_stop(file: TextIO | None = None) -> Iterator[Stop]:
     def handle(number: int, frame: FrameType | None) -> None:
         if stop.signal is None:
             stop.signal = signal.Signals(number)
-            _say(sys.stderr if file is None else file)
+            _say(sys.stderr if file is None else file, WAIT.format(" and saving" * kept))
             return
         restore()
         if number == signal.SIGTERM:
@@ -60,9 +60,9 @@ def asked_to_stop(file: TextIO | None = None) -> Iterator[Stop]:
         restore()
 
 
-def _say(file: TextIO) -> None:
+def _say(file: TextIO, text: str) -> None:
     # a signal may come while this very file is written to, or when it is closed or gone: whatever
     # becomes of the line, the run is to be saved
     with suppress(Exception):
-        file.write(f"{WAIT}\n")
+        file.write(f"{text}\n")
         file.flush()

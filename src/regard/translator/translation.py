@@ -20,8 +20,8 @@ class Branch:
     """A token that the search kept for a while, or an end (`</s>`) that it found.
 
     Branches stand in the order in which they grew: `parent` is the place of the one before, None
-    at the beginning. `total` is the sum of scores up to here; `kept` says that a target given back
-    goes through it.
+    at the beginning. `total` is the sum of scores up to here; `kept` says that a target given back,
+    or another way to write one, goes through it.
     """
 
     parent: int | None
@@ -38,8 +38,14 @@ class Translation:
 
     `token_scores` and the rows of `attention` are one more than `tokens`: the last is EOS. The
     attention is the mean over layers and heads where there are several; `layers` has them apart.
-    What was not asked for (`candidates`, `alternatives`, which begin with this one, `tree`) is
-    empty. Of models that vote, the attention is the first one's.
+    A blank source was never given to the model, so that nothing was scored: it has no
+    `token_scores`, and no attention whatever the model. Of models that vote, the attention is the
+    first one's.
+
+    `rank_score` is score / length^α, the length being that of `token_scores` and α the setting
+    `length_penalty`: what alternatives are ranked by. `alternatives` begin with this one and differ
+    in text; where the search found a text twice, there are fewer than `nbest`. What was not asked
+    for (`candidates`, `alternatives`, `tree`) is empty.
     """
 
     source: str
@@ -47,6 +53,7 @@ class Translation:
     source_tokens: tuple[str, ...]
     tokens: tuple[str, ...]
     token_scores: tuple[float, ...]
+    rank_score: float
     layers: Float[np.ndarray, "T L H S"] | None = field(repr=False)
     candidates: tuple[tuple[tuple[str, float], ...], ...] = field(default=(), repr=False)
     alternatives: tuple["Translation", ...] = field(default=(), repr=False)
@@ -76,6 +83,7 @@ class Translation:
             "source": self.source,
             "text": self.text,
             "score": self.score,
+            "rank_score": self.rank_score,
             "tokens": list(self.tokens),
             "source_tokens": list(self.source_tokens),
             "token_scores": list(self.token_scores),
@@ -86,7 +94,16 @@ class Translation:
         if self.candidates:
             shown["candidates"] = [[list(pair) for pair in place] for place in self.candidates]
         if self.alternatives:
-            shown["alternatives"] = [{"text": x.text, "score": x.score} for x in self.alternatives]
+            shown["alternatives"] = [
+                {
+                    "text": x.text,
+                    "score": x.score,
+                    "rank_score": x.rank_score,
+                    "tokens": list(x.tokens),
+                    "token_scores": list(x.token_scores),
+                }
+                for x in self.alternatives
+            ]
         if self.tree:
             shown["tree"] = [asdict(branch) for branch in self.tree]
         return shown

@@ -6,6 +6,7 @@ Whatever is given back can be traced: tokens, the score of each, and the attenti
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from numbers import Integral
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, final, overload
@@ -20,6 +21,7 @@ from regard.search import Hypothesis, Options, Request, TreeNode, search
 from regard.store import Saved, save_model
 from regard.symbols import UNKNOWN
 from regard.text.copying import replace_unknown
+from regard.text.side import Side
 from regard.translator.forced import forced, influence
 from regard.translator.translation import Branch, Translation
 
@@ -41,7 +43,8 @@ class Translator:
         self.members = members
         self.settings: Settings = first.settings
         self.summary: dict[str, Any] = first.summary
-        self._source, self._target = first.source, first.target
+        self.source: Side = first.source
+        self.target: Side = first.target
 
     @property
     def models(self) -> list[Seq2Seq]:
@@ -78,7 +81,9 @@ class Translator:
         A prefix is what every target begins with, as text or as tokens; `pin` maps a step, from 0,
         to the source token it has to look at; banned symbols are never written. `candidates` is
         how many of the best tokens to report at each position, `tree` asks for all that the search
-        ever kept, and `progress` is told of each few lines that are done.
+        ever kept, and `progress` is told of each few lines that are done. Where no beam_size is
+        given, it is the model's own, or nbest where nbest is larger or targets are drawn
+        (temperature > 0): each sample is then given back, not the best of some.
         """
         parts = {"candidates": candidates, "tree": tree, "unknown": unknown, **settings}
         texts = [lines] if isinstance(lines, str) else lines
@@ -100,15 +105,20 @@ class Translator:
     ) -> list["Asked"]:
         """Read lines for `answer`, or refuse them; the arguments are those of `translate`."""
         config = self._config(settings)
+        if not isinstance(candidates, Integral) or candidates < 0:
+            raise InputError(
+                f"candidates = {candidates!r}, but it must be a whole number, at least 0"
+            )
         options = Options(
             **{f.name: getattr(config, f.name) for f in fields(Options) if hasattr(config, f.name)},
             banned=frozenset(self._known(token, "banned") for token in banned),
             num_candidates=candidates,
             tree=tree,
         )
-        begun = self._target.tokens(prefix) if isinstance(prefix, str) else prefix
+        begun = self.target.tokens(prefix) if isinstance(prefix, str) else prefix
         start = tuple(self._known(token, "prefix") for token in begun)
-        readings = [self._read(text, f"line {n}") for n, text in enumerate(lines, start=1)]
+        each = enumerate(_several(lines, "lines"), start=1)
+        readings = [self._read(text, f"line {n}") for n, text in each]
         return [
             Asked(
                 reading,
@@ -127,7 +137,7 @@ class Translator:
 
         What comes of a line does not depend on its company.
         """
-        answers = [one.reading.nothing() for one in asked]
+        answers = [one.reading.nothing(several=one.options.nbest > 1) for one in asked]
         alike: dict[tuple[Options, int], list[int]] = defaultdict(list)
         for at, one in enumerate(asked):
             if one.request is not None:
@@ -148,23 +158,25 @@ class Translator:
         A target is text or, where several rows of tokens make the same text, its tokens.
         """
         answers = []
-        for number, (source, target) in enumerate(pairs, start=1):
+        for number, pair in enumerate(_several(pairs, "pairs"), start=1):
+            source, target = _pair(pair, f"pair {number}")
             reading = self._read(source, f"source {number}")
-            tokens = self._target.tokens(target) if isinstance(target, str) else target
-            words = self._target.vocabulary.ids(tokens)
+            tokens = self.target.tokens(target) if isinstance(target, str) else target
+            words = self.target.vocabulary.ids(tokens)
             if not reading.ids:
                 raise InputError(
                     f"source {number} is blank, but it must hold text; leaving it out would do"
                 )
-            scores, layers = forced(self.models, reading.ids, words)
+            found = Hypothesis(tuple(words), *forced(self.models, reading.ids, words), cut=False)
             answers.append(
                 Translation(
                     source=source,
-                    text=target if isinstance(target, str) else self._target.line(target),
+                    text=target if isinstance(target, str) else self.target.line(target),
                     source_tokens=reading.tokens,
                     tokens=tuple(tokens),
-                    token_scores=scores,
-                    layers=layers,
+                    token_scores=found.scores,
+                    rank_score=found.normalized(self.settings.search.length_penalty),
+                    layers=found.weights,
                     notes=reading.notes,
                 )
             )
@@ -177,7 +189,9 @@ class Translator:
         looks nowhere. The last row is EOS's; of models that vote, it is the first one's.
         """
         reading = self._read(translation.source, "source")
-        words = self._target.vocabulary.ids(translation.tokens)
+        if not reading.ids:
+            raise InputError("source is blank, so that nothing moved its target; text would do")
+        words = self.target.vocabulary.ids(translation.tokens)
         return influence(self.models[0], reading.ids, words)
 
     def _config(self, settings: Mapping[str, Any]) -> SearchConfig:
@@ -188,13 +202,23 @@ class Translator:
                 [f"{name} is no setting; one of {', '.join(known)} would do" for name in strangers],
             )
         given = {name: value for name, value in settings.items() if value is not None}
-        if type(given.get("nbest")) is int and "beam_size" not in given:
-            # as many as are asked for must be kept
-            given["beam_size"] = max(given["nbest"], self.settings.search.beam_size)
-        return replace(self.settings.search, **given)
+        own = self.settings.search
+        nbest = given.get("nbest", own.nbest)
+        if type(nbest) is int and "beam_size" not in given:
+            warmth = given.get("temperature", own.temperature)
+            drawn = isinstance(warmth, int | float) and warmth > 0
+            # as many as are asked for must be kept; of more samples the best would be no sample
+            given["beam_size"] = max(1, nbest) if drawn else max(nbest, own.beam_size)
+        config = replace(own, **given)
+        neutral = {"top_k": 0, "top_p": 1}
+        idle = [name for name in neutral if given.get(name, neutral[name]) != neutral[name]]
+        if idle and config.temperature == 0:
+            would = "but temperature = 0 takes the best word; temperature = 1 would do"
+            raise ConfigError("search", [f"{name} = {given[name]}, {would}" for name in idle])
+        return config
 
     def _known(self, token: str, what: str) -> int:
-        word = self._target.vocabulary.ids([token])[0]
+        word = self.target.vocabulary.ids([token])[0]
         if word == UNKNOWN:
             raise InputError(
                 f"{what} = {token!r}, but the model never writes it; a symbol of its targets "
@@ -206,7 +230,7 @@ class Translator:
         """Cut a line into what the model reads; a blank one has nothing to read."""
         if not isinstance(text, str):
             raise InputError(f"{name} is of type {type(text).__name__}, but it must be text")
-        tokens = self._source.tokens(text) if text.strip() else []
+        tokens = self.source.tokens(text) if text.strip() else []
         limits = [self.settings.data.max_source_length]
         limits += [m.max_source_length for m in self.models if m.max_source_length is not None]
         notes = []
@@ -216,7 +240,7 @@ class Translator:
                 f"what follows the first {min(limits):,} was cut off"
             )
             tokens = tokens[: min(limits)]
-        ids = tuple(self._source.vocabulary.ids(tokens))
+        ids = tuple(self.source.vocabulary.ids(tokens))
         if ids and set(ids) == {UNKNOWN}:
             notes.append("the model knows no symbol of the source, so that its output is a guess")
         return _Reading(text, tuple(tokens), ids, tuple(notes))
@@ -224,10 +248,16 @@ class Translator:
     def _request(
         self, reading: "_Reading", prefix: tuple[int, ...], pins: Mapping[int, int]
     ) -> Request:
+        if not isinstance(pins, Mapping):
+            raise InputError(
+                f"pin is of type {type(pins).__name__}, but it must map steps to source tokens; "
+                "{0: 2} would do"
+            )
         for step, position in pins.items():
-            if step < 0 or not 0 <= position < len(reading.ids):
+            numbers = isinstance(step, Integral) and isinstance(position, Integral)
+            if not numbers or step < 0 or not 0 <= position < len(reading.ids):
                 raise InputError(
-                    f"pin = {{{step}: {position}}}, but it must be a step from 0 and a source "
+                    f"pin = {{{step!r}: {position!r}}}, but it must be a step from 0 and a source "
                     f"token from 0 to {len(reading.ids) - 1}"
                 )
         if pins and self.models[0].decoder.looks is None:
@@ -235,25 +265,29 @@ class Translator:
         return Request(reading.ids, prefix, dict(pins))
 
     def _best(self, asked: "Asked", found: Sequence[Hypothesis]) -> Translation:
-        answers = tuple(self._translation(asked.reading, x, asked.unknown) for x in found)
+        answers: dict[str, Translation] = {}
+        for one in (self._translation(asked, hypothesis) for hypothesis in found):
+            # several rows of subwords make the same text: the first is the best
+            answers.setdefault(one.text, one)
+        several = tuple(answers.values())
         return replace(
-            answers[0],
-            alternatives=answers if asked.options.nbest > 1 else (),
+            several[0],
+            alternatives=several if asked.options.nbest > 1 else (),
             tree=tuple(self._branch(node) for node in found[0].tree),
         )
 
     def _branch(self, node: TreeNode) -> Branch:
-        token = self._target.vocabulary.tokens([node.word])[0]
+        token = self.target.vocabulary.tokens([node.word])[0]
         return Branch(node.parent, token, node.score, node.total, node.kept)
 
-    def _translation(self, reading: "_Reading", found: Hypothesis, unknown: Unknown) -> Translation:
-        vocabulary = self._target.vocabulary
+    def _translation(self, asked: "Asked", found: Hypothesis) -> Translation:
+        vocabulary, reading = self.target.vocabulary, asked.reading
         mean = None if found.weights is None else found.weights.mean(axis=(1, 2))
         tokens = replace_unknown(
             vocabulary.tokens(found.words),
             reading.tokens,
             mean,
-            unknown,
+            asked.unknown,
             unknown=[word == UNKNOWN for word in found.words],
         )
         notes = reading.notes
@@ -261,10 +295,11 @@ class Translator:
             notes += (f"the output was stopped at {len(tokens):,} symbols, its greatest length",)
         return Translation(
             source=reading.text,
-            text=self._target.line(tokens),
+            text=self.target.line(tokens),
             source_tokens=reading.tokens,
             tokens=tuple(tokens),
             token_scores=found.scores,
+            rank_score=found.normalized(asked.options.length_penalty),
             layers=found.weights,
             candidates=tuple(
                 tuple((vocabulary.tokens([word])[0], score) for word, score in place)
@@ -272,6 +307,32 @@ class Translator:
             ),
             notes=notes,
         )
+
+
+def _several(things: Iterable[Any], name: Literal["lines", "pairs"]) -> Iterable[Any]:
+    if not isinstance(things, Iterable):
+        would = {"lines": "a line of text, or a list of them,", "pairs": "[(source, target)]"}
+        raise InputError(
+            f"{name} is of type {type(things).__name__}, but it must be {name} to go through; "
+            f"{would[name]} would do"
+        )
+    return things
+
+
+def _pair(pair: Any, name: str) -> tuple[str, str | Sequence[str]]:
+    """Return a source and its target; two letters of a text are none."""
+    parts = list(pair) if isinstance(pair, Sequence) and not isinstance(pair, str) else None
+    if parts is None or len(parts) != 2:
+        what = f"is of type {type(pair).__name__}" if parts is None else f"has {len(parts)} parts"
+        raise InputError(
+            f"{name} {what}, but it must be a source and its target; [(source, target)] would do"
+        )
+    if not isinstance(parts[1], Sequence):
+        raise InputError(
+            f"the target of {name} is of type {type(parts[1]).__name__}, but it must be text or "
+            "its tokens"
+        )
+    return parts[0], parts[1]
 
 
 @dataclass(frozen=True)
@@ -283,11 +344,22 @@ class _Reading:
     ids: tuple[int, ...]
     notes: tuple[str, ...]
 
-    def nothing(self) -> Translation:
-        """Answer nothing, so that line counts match."""
-        return Translation(
-            source=self.text, text="", source_tokens=(), tokens=(), token_scores=(), layers=None
+    def nothing(self, *, several: bool) -> Translation:
+        """Answer nothing, so that line counts match.
+
+        A blank line was never given to the model, so that nothing was scored: not even EOS. Where
+        there may be several answers it is the only one, so that there always is a first.
+        """
+        empty = Translation(
+            source=self.text,
+            text="",
+            source_tokens=(),
+            tokens=(),
+            token_scores=(),
+            rank_score=0.0,
+            layers=None,
         )
+        return replace(empty, alternatives=(empty,)) if several else empty
 
 
 @final

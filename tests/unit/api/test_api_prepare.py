@@ -118,6 +118,29 @@ def test_a_vocabulary_holds_no_more_than_is_said(tmp_path):
     assert (len(made.source.vocabulary), len(made.target.vocabulary)) == (8, 9)
 
 
+def test_symbols_that_are_seen_too_few_times_are_unknown(tmp_path):
+    pairs, dev = [("aab", "xy"), ("ac", "xx")], [("abc", "xy")]
+    made = prepared(tmp_path, pairs, dev=dev, text={"min_count": 2})
+    assert made.source.vocabulary.symbols[4:] == ("a",)
+    assert made.target.vocabulary.symbols[4:] == ("x",)
+    shared = prepared(
+        tmp_path / "shared",
+        [("ab", "bc"), ("d", "d")],
+        dev=dev,
+        text={"min_count": 2} | {"shared": True},
+    )
+    # once on each side is twice
+    assert shared.source.vocabulary.symbols[4:] == ("b", "d")
+
+
+def test_pieces_of_words_are_known_however_few(tmp_path):
+    pairs = [("a b c d", "e f g"), ("a b", "e f")]
+    text = {"source": "bpe", "source_size": 20, "target": "symbols", "min_count": 2}
+    made = prepared(tmp_path, pairs, dev=[("a", "e")], text=text)
+    assert 1 not in made.source.ids("a b c d")
+    assert made.target.vocabulary.symbols[4:] == ("e", "f")
+
+
 def test_both_sides_can_have_one_vocabulary(tmp_path):
     made = prepared(tmp_path, [("ab", "bc"), ("ba", "cd")], dev=[("a", "b")], text={"shared": True})
     assert made.source == made.target

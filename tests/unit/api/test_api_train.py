@@ -227,12 +227,17 @@ def test_a_model_that_has_come_apart_is_refused(monkeypatch):
     def broken(self, lines, **settings):
         return ["x"] * len(lines)
 
+    def blown_up(job, optimizer, batches, step):
+        with torch.no_grad():
+            for weight in job.model.parameters():
+                weight.fill_(1e30)
+        return 1.0, 1
+
     monkeypatch.setattr(Judge, "_translated", broken)
-    assert refusal(InputError, metric="loss", learning_rate=1e30, clip_norm=0.0, max_steps=9) in (
+    monkeypatch.setattr("regard.training.loop.update", blown_up)
+    assert refusal(InputError, metric="loss", max_steps=2) == (
         "the loss on held-out pairs is nan, but it must be a number; "
-        "a smaller train.learning_rate would do",
-        "the loss on held-out pairs is inf, but it must be a number; "
-        "a smaller train.learning_rate would do",
+        "a smaller train.learning_rate would do"
     )
 
 
@@ -319,8 +324,27 @@ def test_settings_may_stand_in_sections_or_alone():
     assert refusal(ConfigError, train=3) == (
         "settings: train = 3, but it must be a dict of settings"
     )
-    assert refusal(ConfigError, max_step=3).startswith("settings: model.max_step is no setting; ")
+    assert refusal(ConfigError, depht=3).startswith("settings: model.depht is no setting; ")
     assert "train.max_steps would do" in refusal(ConfigError, train={"max_step": 3})
+
+
+def test_a_name_that_is_nearly_a_setting_is_told_with_its_section():
+    told = refusal(ConfigError, max_step=3, hiden_size=5, serch={"seed": 1}, seed=-1)
+    assert sorted(told.splitlines()) == [
+        "settings: model.hiden_size is no setting; model.hidden_size would do",
+        "settings: serch is no section; search would do",
+        "settings: train.max_step is no setting; train.max_steps would do",
+        "settings: train.seed = -1, but it must be a whole number, at least 0",
+    ]
+    assert refusal(ConfigError, overwite=True, quite=True).splitlines() == [
+        "train: overwite is no argument; overwrite would do",
+        "train: quite is no argument; quiet would do",
+    ]
+
+
+def test_a_name_of_several_sections_is_the_one_that_is_told():
+    found = quick(seed=3, max_length=7, search={"seed": 5}).settings
+    assert (found.train.seed, found.search.seed, found.search.max_length) == (3, 5, 7)
 
 
 def test_settings_that_are_no_sections_are_refused_though_the_pairs_come_first():

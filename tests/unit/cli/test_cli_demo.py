@@ -1,6 +1,49 @@
 """The demos, as people see them."""
 
-from regard.demos import beer, words
+import re
+from dataclasses import replace
+
+from regard.demos import apples, beer, dates, words
+
+
+def shortened(monkeypatch, demo, steps):
+    """Let a demo end after a few updates: what it says is to be seen, not what it has learned."""
+    whole = demo.settings
+
+    def settings(seed):
+        made = whole(seed)
+        few = {"max_steps": steps, "validate_every": steps, "report_every": steps}
+        return replace(made, train=replace(made.train, **few))
+
+    monkeypatch.setattr(demo, "settings", settings)
+
+
+def test_dates_counts_every_format_shows_examples_and_draws(run, monkeypatch):
+    shortened(monkeypatch, dates, 3)
+    for name, every in (("pairs", 50), ("dev_pairs", 50), ("unseen", 400)):
+        whole = getattr(dates, name)
+        monkeypatch.setattr(dates, name, lambda seed, f=whole, n=every: f(seed)[::n])
+    answer = run("demo", "dates", "--seed", "2")
+    assert answer.code == 0, answer.err
+    counted = r"\d+\.\d\d % of 1,000 days that were never trained on are right, in 85 formats of "
+    assert re.search(counted + r"24 locales; the hardest, \w+ \w+, \d+\.\d %", answer.out)
+    assert all(f"  {source} → " in answer.out for source, _ in dates.shown(2))
+    assert "█ 100 %" in answer.out
+    assert dates.WHY in answer.out
+    assert answer.err.splitlines()[-2].startswith("Next: regard show demo-dates.regard ")
+    assert answer.err.endswith("Next: regard demo apples\n")
+
+
+def test_apples_counts_what_it_never_saw_and_draws(run, monkeypatch):
+    shortened(monkeypatch, apples, 3)
+    monkeypatch.setattr(apples, "unseen", lambda whole=apples.unseen: whole()[:50])
+    answer = run("demo", "apples")
+    assert answer.code == 0, answer.err
+    assert re.search(r"\d+ of 50 sentences that were never trained on are right\n", answer.out)
+    assert "  我爱吃苹果 → " in answer.out
+    assert re.search("^ +我  爱  吃  苹  果$", answer.out, re.MULTILINE)
+    assert apples.WHY in answer.out
+    assert "Next: regard show demo-apples.regard " in answer.err
 
 
 def test_words_prints_what_it_learned_with_and_without_p_and_says_why(run):

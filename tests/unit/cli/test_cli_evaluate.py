@@ -2,11 +2,14 @@
 
 import hashlib
 import json
+import sys
 import unicodedata
+import weakref
 
 import pytest
 
 from regard.metrics import bootstrap
+from regard.translator import Translator
 
 
 def sha256(pairs):
@@ -72,6 +75,33 @@ def test_references_are_read_in_the_form_that_the_model_writes(run, capitals, tm
     one, other = (run("evaluate", capitals, name, *words).out for name in ("one.tsv", "other.tsv"))
     assert one == other
     assert json.loads(one)["pairs"] == sha256(composed)
+
+
+def test_of_lines_that_were_translated_the_text_alone_is_kept(run, capitals, pairs, monkeypatch):
+    """However many lines there are, only those of one part have their attention in memory."""
+    monkeypatch.setattr(sys.modules["regard.cli.evaluate"], "CHUNK", 5)
+    parts, made = [], []
+    translate = Translator.translate
+
+    def watched(self, lines, **options):
+        assert not [one for one in made if one() is not None]
+        found = translate(self, lines, **options)
+        parts.append(len(lines))
+        made.extend(map(weakref.ref, found))
+        return found
+
+    monkeypatch.setattr(Translator, "translate", watched)
+    answer = run("evaluate", capitals, pairs, "--metrics=exact", "--format=json")
+    assert json.loads(answer.out)["scores"][0]["value"] == 100.0
+    assert parts == [5, 5, 2]
+
+
+def test_the_recipe_tells_the_beam_that_was_used_also_where_targets_are_drawn(run, pairs):
+    small = [f"--set=model.{name}_size=8" for name in ("hidden", "embedding", "align", "readout")]
+    words = ["--set", "search.temperature=1.0", "--max-steps", 1, "--quiet", *small]
+    assert run("train", pairs, "--out", "warm.regard", *words).code == 0
+    found = json.loads(run("evaluate", "warm.regard", pairs, "--format=json").out)
+    assert found["beam_size"] == 1
 
 
 def test_two_models_are_compared_on_the_same_lines(run, capitals, beginner, pairs):

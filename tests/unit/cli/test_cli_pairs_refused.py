@@ -68,6 +68,10 @@ def test_the_same_on_standard_input(refused):
     assert refused("train", "-", stdin="a\tb\nno tab\n").startswith(
         "regard: standard input, line 2: the line has no tab, "
     )
+    assert refused("train", "-", stdin='{"source": "a"}\n') == (
+        'regard: standard input, line 1: "target" is missing or not a string, but it must be; '
+        '{"source": "a", "target": "b"} would do\n'
+    )
     assert refused("train", "-", stdin="") == (
         "regard: standard input: it is empty, but it must hold a line; a file of text would do\n"
     )
@@ -130,6 +134,14 @@ def test_columns_that_there_are_not_are_refused(refused, pairs):
     )
 
 
+def test_both_columns_may_stand_in_one_quoted_word(run, tmp_path):
+    (tmp_path / "tags.tsv").write_text("a\tA\tx\nb\tB\ty\n")
+    apart = run("check", "tags.tsv", "--columns", "source=1,3", "target=2")
+    assert apart.code == 0
+    assert run("check", "--columns", "source=1,3 target=2", "tags.tsv") == apart
+    assert run("check", "tags.tsv", "--columns", "source=1,3 target=2") == apart
+
+
 def test_u_2028_and_u_0085_stay_inside_their_line(run, tmp_path):
     (tmp_path / "odd.tsv").write_text("a\u2028b\tA\nb\u0085\tB\n", encoding="utf-8")
     answer = run("check", "odd.tsv", "--format", "json")
@@ -169,6 +181,14 @@ def test_a_file_that_ends_too_early_is_no_bad_line(refused, tmp_path):
     assert re.fullmatch(r"regard: cut\.tsv\.gz, line \d+: the gzip data ends too early; .*\n", said)
 
 
+def test_the_check_of_such_a_file_does_not_say_that_lines_can_be_skipped(run, tmp_path):
+    (tmp_path / "s").write_text("a\nb\n")
+    (tmp_path / "t").write_text("A\nB\nC\n")
+    answer = run("check", "--source", "s", "--target", "t")
+    assert (answer.code, answer.err) == (2, "")
+    assert "  s: it has 2 lines, but t has 3; as many lines in both would do\n" in answer.out
+
+
 def test_the_check_of_bad_lines_counts_them_and_ends_with_two(run, tmp_path):
     (tmp_path / "bad.tsv").write_text("a\tb\n \nno tab\nc\t\nd\te\n")
     answer = run("check", "bad.tsv")
@@ -187,6 +207,45 @@ def test_the_check_of_a_file_without_any_pair_shows_why(run, tmp_path):
     assert answer.code == 2
     assert "pairs        0\n" in answer.out
     assert "would be chosen" not in answer.out
+    assert "Next" not in answer.err
+
+
+ONE_SOURCE = "but one must be held out for validation; more pairs, or --dev with a file of others"
+
+
+@pytest.mark.parametrize(
+    ("data", "count"),
+    [
+        ("a\tb\n", "1 pair with 1 different source"),
+        ("a\tb\na\tc\n", "2 pairs with 1 different source"),
+        ("e\u0301\tb\n\u00e9\tc\n", "2 pairs with 1 different source"),
+    ],
+)
+def test_the_check_refuses_too_few_pairs_as_training_does(run, refused, tmp_path, data, count):
+    (tmp_path / "few.tsv").write_text(data, encoding="utf-8")
+    sentence = f"regard: few.tsv: it holds {count}, {ONE_SOURCE}, would do\n"
+    assert refused("train", "few.tsv", "--quiet") == sentence
+    answer = run("check", "few.tsv")
+    assert (answer.code, answer.err) == (2, sentence)
+    assert answer.out.startswith("pairs        ")
+    assert "would be chosen" not in answer.out
+    answer = run("check", "few.tsv", "--format", "json")
+    assert (answer.code, answer.err) == (2, sentence)
+    assert json.loads(answer.out)["chosen"] == {}
+
+
+def test_a_single_pair_will_do_beside_a_validation_file(run, pairs, tmp_path):
+    (tmp_path / "one.tsv").write_text("a\tb\n")
+    answer = run("check", "one.tsv", "--dev", pairs)
+    assert (answer.code, answer.err) == (0, f"Next: regard train one.tsv --dev {pairs}\n")
+
+
+def test_the_check_of_one_good_line_among_bad_ones_promises_nothing(run, tmp_path):
+    (tmp_path / "bad.tsv").write_text("no tab\na\tb\n")
+    answer = run("check", "bad.tsv")
+    assert answer.code == 2
+    assert answer.err.startswith("regard: bad.tsv: it holds 1 pair with 1 different source, ")
+    assert "Next" not in answer.err
 
 
 AS_AN_ORDINARY_USER = """

@@ -16,7 +16,7 @@ ONE = [
     ),
     (
         "--set train.learning_rate=fast",
-        'settings: train.learning_rate = "fast", but it must be a number, above 0',
+        'settings: train.learning_rate = "fast", but it must be a number, above 0 and at most 100',
     ),
     (
         "--set train.shared",
@@ -60,8 +60,8 @@ def test_a_device_that_is_not_here_is_refused(refused, pairs, capitals):
 
 
 SEVERAL = """regard: settings: model.hidden_size = wide, but it must be a whole number, at least 1
-regard: settings: text.source = letters, but it must be characters, words, symbols, unigram or \
-bpe; characters would do
+regard: settings: text.source = letters, but it must be characters, words, symbols, tagged, \
+unigram or bpe; characters would do
 regard: settings: train.max_steps = "many", but it must be a whole number, at least 1
 regard: settings: train.sede is no setting; train.seed would do
 """

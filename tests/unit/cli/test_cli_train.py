@@ -17,6 +17,7 @@ import pytest
 from regard.store import load_model
 from regard.training.report import Silent
 from regard.training.state import RunFolder
+from regard.translator import Translator
 
 SMALL = [f"--set=model.{name}_size=8" for name in ("hidden", "embedding", "align", "readout")]
 SHORT = ["--max-steps", "2", *SMALL]
@@ -100,6 +101,25 @@ def test_a_resumed_run_that_is_finished_does_nothing(run, pairs, tmp_path):
     assert (tmp_path / "capitals.regard").read_bytes() == before
 
 
+def test_a_run_that_was_stopped_before_its_model_was_saved_saves_it(
+    run, pairs, tmp_path, monkeypatch
+):
+    out = tmp_path / "capitals.regard"
+    run("train", pairs, "--max-steps", "3", *SMALL, "--quiet")
+    older = out.read_bytes()
+    words = ["train", pairs, *SHORT, "--quiet"]
+    with monkeypatch.context() as patch:
+        patch.setattr(Translator, "save", lambda *_: raise_signal(signal.SIGINT))
+        patch.setattr("regard.training.stopping.SIGNALS", ())
+        assert run(*words, "--overwrite").code == 130
+    assert out.read_bytes() == older
+    assert run(*words, "--resume") == (0, "", "")
+    assert "steps           2\n" in run("info", out).out
+    out.write_bytes(older[:100])
+    assert run(*words, "--resume") == (0, "", "")
+    assert "steps           2\n" in run("info", out).out
+
+
 def test_a_finished_run_goes_on_only_where_that_is_said(run, refused, pairs):
     run("train", pairs, *SHORT, "--quiet")
     longer = ["train", pairs, "--max-steps", "4", *SMALL, "--quiet", "--resume"]
@@ -116,7 +136,8 @@ WAIT = "stopping after this update and saving; once more stops at once"
 
 def test_sigterm_saves_and_the_command_says_how_to_go_on(pairs, tmp_path):
     command = [COMMAND, "train", "capitals.tsv", "--out", "my model", "--overwrite", *OFTEN]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    path = f"{COMMAND.parent}:{os.environ['PATH']}"
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PATH": path}
     with subprocess.Popen(
         command, stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=environment
     ) as process:
@@ -151,15 +172,29 @@ def test_an_interrupt_before_the_first_update_says_how_to_go_on_too(run, pairs, 
     def interrupted(order):
         raise KeyboardInterrupt
 
+    run("train", pairs, *SHORT, "--quiet")
     monkeypatch.setattr("regard.api.run", interrupted)
     answer = run("train", pairs, "--max-steps", 2, "--resume")
     assert answer == (130, "", f"Next: regard train {pairs} --max-steps 2 --resume\n")
+    # of the run that was to be written over, nothing is to be gone on with
+    answer = run("train", pairs, "--max-steps", 2, "--overwrite")
+    assert answer == (130, "", f"Next: regard train {pairs} --max-steps 2 --overwrite\n")
+
+
+def test_the_hint_names_the_command_that_was_typed(pairs, tmp_path):
+    for path, program in ((os.environ["PATH"], str(COMMAND)), (str(COMMAND.parent), "regard")):
+        environment = {**os.environ, "PATH": path, "OMP_NUM_THREADS": "1"}
+        answer = subprocess.run(
+            [COMMAND, "check", pairs], env=environment, capture_output=True, text=True, check=True
+        )
+        assert answer.stderr == f"Next: {program} train {pairs}\n"
 
 
 QUOTA_AFTER_THE_FIRST_SAVE = """
 import resource, sys
 from regard.cli import main
 from regard.training.state import RunFolder
+from regard.translator import Translator
 save = RunFolder.save
 
 def saved(self, *rest):

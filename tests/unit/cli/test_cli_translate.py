@@ -59,6 +59,13 @@ def test_a_line_that_is_too_long_is_cut_and_named(run, capitals):
     )
 
 
+def test_an_output_is_called_stopped_only_where_it_would_have_gone_on(run, capitals):
+    assert run("translate", capitals, "--max-length", 3, stdin="abc\n") == (0, "ABC\n", "")
+    note = "the output was stopped at 2 symbols, its greatest length"
+    stopped = (0, "AB\n", f"standard input, line 1: {note}\n")
+    assert run("translate", capitals, "--max-length", 2, stdin="abc\n") == stopped
+
+
 def test_a_bad_line_is_refused_before_any_is_translated(refused, capitals):
     said = refused("translate", capitals, stdin=b"a\n\xff\n")
     assert said == (
@@ -113,7 +120,37 @@ def test_n_best_rows_carry_line_and_score_best_first(run, capitals):
     assert rows[3] == ["2", "0.0000", ""]
     assert len({row[2] for row in rows[:3]}) == 3
     best = json.loads(run("translate", capitals, "--format=jsonl", "--text=ab").out)
-    assert float(rows[0][1]) == pytest.approx(best["score"], abs=1e-4)
+    # two letters and the end; the penalty is 1
+    assert float(rows[0][1]) == pytest.approx(sum(best["token_scores"]) / 3, abs=1e-4)
+
+
+def test_what_n_best_rows_print_is_what_ranks_them_also_where_plain_sums_do_not(run, capitals):
+    words = ("translate", capitals, "--nbest", 9, "--length-penalty", 1)
+    rows = run(*words, stdin="abc\ncab\na\n").out.splitlines()
+    shown = run(*words, "--format=jsonl", stdin="abc\ncab\na\n").out.splitlines()
+    found = [json.loads(line)["alternatives"] for line in shown]
+    ranks = [[sum(x["token_scores"]) / len(x["token_scores"]) for x in line] for line in found]
+    assert [row.split("\t")[1] for row in rows] == [f"{x:.4f}" for line in ranks for x in line]
+    assert all(line == sorted(line, reverse=True) for line in ranks)
+    sums = [[x["score"] for x in line] for line in found]
+    assert any(line != sorted(line, reverse=True) for line in sums)
+    for one in (one for line in found for one in line):
+        assert len(one["token_scores"]) == len(one["tokens"]) + 1
+        assert one["text"] == "".join(one["tokens"])
+
+
+def test_pharaoh_has_no_row_for_the_second_best(refused, capitals, blind):
+    said = refused("translate", capitals, "--format", "pharaoh", "--nbest", 3)
+    problem = "format = pharaoh, but it has one row for a line and nbest = 3; nbest = 1 would do"
+    assert said == f"regard: translate: {problem}\n"
+    none = f"format = pharaoh, but {blind} has no attention; text or jsonl would do"
+    assert refused("translate", blind, "--format", "pharaoh", "--nbest", 3) == (
+        f"regard: translate: {none}\nregard: translate: {problem}\n"
+    )
+    # what is no number is told as that
+    assert refused("translate", capitals, "--format", "pharaoh", "--nbest", 0) == (
+        "regard: search: nbest = 0, but it must be a whole number, at least 1\n"
+    )
 
 
 def test_options_of_the_search_reach_it(run, capitals):
@@ -129,6 +166,16 @@ def test_options_of_the_search_reach_it(run, capitals):
     drawn = [text("--temperature", 9, "--beam-size", 1, "--seed", seed) for seed in (1, 1, 2)]
     assert drawn[0] == drawn[1] != drawn[2]
     assert text("--temperature", "9", "--top-k", "1", "--beam-size", "1") == "ABC"
+    # a sample is one draw, though the model keeps five hypotheses where nothing is drawn
+    alone = text("--temperature", 9, "--seed", 2)
+    assert alone == drawn[2] != text("--temperature", 9, "--beam-size", 5, "--seed", 2)
+
+
+def test_a_choice_of_words_to_draw_from_needs_drawing(refused, capitals):
+    would = "but temperature = 0 takes the best word; temperature = 1 would do"
+    assert refused("translate", capitals, "--top-k", 5, "--top-p", 0.5) == (
+        f"regard: search: top_k = 5, {would}\nregard: search: top_p = 0.5, {would}\n"
+    )
 
 
 def test_unknown_symbols_are_copied_or_marked(run, tmp_path):
@@ -178,7 +225,7 @@ def test_at_a_terminal_it_prompts_and_hints(capitals):
     said = seen.decode().replace("\r\n", "\n")
     assert "Type a line, Enter translates it; Ctrl-D ends.\n" in said
     assert "AB\n" in said
-    assert said.endswith(f"Next: regard show {capitals} TEXT\n")
+    assert said.endswith(f"regard show {capitals} TEXT\n")
 
 
 class Terminal(io.StringIO):

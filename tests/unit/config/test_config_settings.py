@@ -38,6 +38,7 @@ DEFAULTS = {
         "target": "characters",
         "source_size": 8000,
         "target_size": 8000,
+        "min_count": 1,
         "shared": False,
     },
     TrainConfig: {
@@ -87,14 +88,14 @@ REFUSALS = [
     ),
     (
         lambda: TextConfig(source="chars", shared="no"),
-        "text: source = chars, but it must be characters, words, symbols, unigram or bpe; "
+        "text: source = chars, but it must be characters, words, symbols, tagged, unigram or bpe; "
         "characters would do\n"
         "text: shared = no, but it must be true or false",
     ),
     (
         lambda: TrainConfig(seed=-1, learning_rate=0, warmup_steps=0.5, clip_norm=-0.1),
         "train: seed = -1, but it must be a whole number, at least 0\n"
-        "train: learning_rate = 0, but it must be a number, above 0\n"
+        "train: learning_rate = 0, but it must be a number, above 0 and at most 100\n"
         "train: warmup_steps = 0.5, but it must be a whole number, at least 0\n"
         "train: clip_norm = -0.1, but it must be a number, at least 0",
     ),
@@ -102,7 +103,7 @@ REFUSALS = [
         lambda: TrainConfig(
             learning_rate=float("inf"), max_minutes=float("nan"), weight_decay=True, device=0
         ),
-        "train: learning_rate = inf, but it must be a number, above 0\n"
+        "train: learning_rate = inf, but it must be a number, above 0 and at most 100\n"
         "train: max_minutes = nan, but it must be a number, at least 0\n"
         "train: weight_decay = true, but it must be a number, at least 0\n"
         "train: device = 0, but it must be text on one line",

@@ -164,6 +164,7 @@ def test_a_tree_holds_every_setting_and_the_kinds():
         "target": "characters",
         "source_size": 8000,
         "target_size": 8000,
+        "min_count": 1,
         "shared": False,
     }
     assert list(tree["model"]["encoder"])[:2] == ["kind", "hidden_size"]

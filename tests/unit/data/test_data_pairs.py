@@ -1,7 +1,10 @@
 """Pairs from one TSV, two files or JSON lines; every complaint a sentence with file and line."""
 
 import gzip
+import io
 import json
+import os
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -165,7 +168,10 @@ def test_columns_print_as_they_are_parsed():
     assert str(Columns.parse("target=2 source=1,3")) == "source=1,3 target=2"
 
 
-@pytest.mark.parametrize("name", ["a.jsonl", "a.JSONL", "a.jsonl.gz"])
+@pytest.mark.parametrize(
+    "name",
+    ["a.jsonl", "a.JSONL", "a.jsonl.gz", "a.json", "a.json.gz", "a.ndjson", "a.Ndjson.gz"],
+)
 def test_json_lines_are_known_by_their_name(written, name):
     line = json.dumps({"source": "a\tb", "target": "ü", "note": [1]})
     path = written(gzip.compress((line + "\n").encode()), name)
@@ -284,3 +290,54 @@ def test_what_cannot_be_asked_together_is_refused_before_anything_is_read(given,
         with pytest.raises(ConfigError) as caught:
             read(**given)
         assert str(caught.value) == f"data: {problem}"
+
+
+def from_standard_input(monkeypatch, text):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+    return list(scan("-"))
+
+
+@pytest.mark.parametrize("before", ["", "\n", " \n\n", "\ufeff"])
+def test_json_lines_on_standard_input_are_known_by_the_first(monkeypatch, before):
+    text = before + '{"source": "a", "target": "b\\tc"}\n {"target": "d", "source": "{"}\nx\ty\n'
+    *blank, first, second, last = from_standard_input(monkeypatch, text.encode())
+    assert [error.problem for error in blank] == [BLANK] * before.count("\n")
+    assert sides([first, second]) == [("a", "b\tc"), ("{", "d")]
+    assert last.problem.startswith("the line is not JSON, but it must be; ")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{\tbrace",
+        "{}\tempty",
+        '{"source": "a"}\tcode',
+        '{"source"\t1}',
+        "{" * 100_000 + "\tdeep",
+        "[1]\tlist",
+    ],
+)
+def test_a_tsv_on_standard_input_may_begin_with_a_brace(monkeypatch, line):
+    later = '{"source": "a", "target": "b"}\tc'
+    found = from_standard_input(monkeypatch, f"{line}\n{later}\n".encode())
+    assert sides(found) == [tuple(line.split("\t")), tuple(later.split("\t"))]
+
+
+def test_columns_say_that_standard_input_is_a_tsv(monkeypatch):
+    text = b'{"source": "a", "target": "b"}\tx\n'
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+    found = read_pairs("-", columns=Columns.parse("source=2 target=1"))
+    assert sides(found) == [("x", '{"source": "a", "target": "b"}')]
+
+
+def test_a_pipe_with_a_name_is_like_standard_input(tmp_path):
+    os.mkfifo(tmp_path / "pipe.tsv")
+    with ThreadPoolExecutor() as pool:
+        line = '{"source": "a", "target": "b"}\n'
+        pool.submit((tmp_path / "pipe.tsv").write_text, line)
+        assert sides(read_pairs(tmp_path / "pipe.tsv")) == [("a", "b")]
+
+
+def test_a_file_is_what_its_name_says(written):
+    path = written('{"source": "a", "target": "b"}\n', "pairs.txt")
+    assert refusal(path).startswith(f"{path}, line 1: the line has no tab, ")

@@ -1,7 +1,7 @@
 """The demo of generated sentences: what is kept from training, and where its words look."""
 
 import pytest
-from demo_job import trained
+from demo_job import texts, trained
 
 from regard.demos import apples
 
@@ -83,27 +83,27 @@ def measured(demo, sentences):
     A content word that is not written at its place counts as one that looks elsewhere.
     """
     right = hits = total = 0
-    answers = demo.answers([sentence.source for sentence in sentences])
+    answers = demo.translate([sentence.source for sentence in sentences])
     for answer, sentence in zip(answers, sentences, strict=True):
-        right += answer.line == sentence.target
+        right += answer.text == sentence.target
         for row, (word, places) in enumerate(
             zip(sentence.target.split(), sentence.own, strict=True)
         ):
             if places:
-                there = answer.tokens[row : row + 1] == [word]
-                hits += there and int(answer.weights[row].argmax()) in places
+                there = answer.tokens[row : row + 1] == (word,)
+                hits += there and int(answer.attention[row].argmax()) in places
                 total += 1
     return right, hits, total
 
 
-def learn(folder, seed):
-    return trained(folder, apples.pairs(), apples.settings(seed))
+def learn(seed):
+    return trained(apples.pairs(), apples.settings(seed))
 
 
-def test_apples_are_loved_with_the_default_seed(tmp_path):
+def test_apples_are_loved_with_the_default_seed():
     assert apples.settings() == apples.settings(1)
-    demo = learn(tmp_path, 1)
-    assert demo.lines([ASKED[0]]) == [ASKED[1]]
+    demo = learn(1)
+    assert texts(demo, [ASKED[0]]) == [ASKED[1]]
     right, hits, total = measured(demo, apples.unseen()[:200])
     assert right >= 0.95 * 200
     assert hits >= 0.9 * total
@@ -114,12 +114,12 @@ def test_the_reason_is_told_in_three_sentences():
 
 
 @pytest.mark.slow
-def test_apples_with_ten_seeds(tmp_path, record_property):
+def test_apples_with_ten_seeds(record_property):
     unseen = apples.unseen()
     asked, translated, aligned = 0, [], []
     for seed in range(1, 11):
-        demo = learn(tmp_path / str(seed), seed)
-        asked += demo.lines([ASKED[0]]) == [ASKED[1]]
+        demo = learn(seed)
+        asked += texts(demo, [ASKED[0]]) == [ASKED[1]]
         right, hits, total = measured(demo, unseen)
         translated.append(right / len(unseen))
         aligned.append(hits / total)

@@ -36,12 +36,12 @@ def test_the_new_state_asks_by_a_bilinear_score_and_is_read_out_with_its_context
     assert made.train.seed == 5
 
 
-def test_the_pair_is_learned_with_the_default_seed(tmp_path):
-    (answer,) = trained(tmp_path, beer.pairs(), beer.settings()).answers([PAIR[0]])
+def test_the_pair_is_learned_with_the_default_seed():
+    answer = trained(beer.pairs(), beer.settings()).translate(PAIR[0])
     assert beer.settings() == beer.settings(1)
-    assert answer.line == PAIR[1]
+    assert answer.text == PAIR[1]
     # four words and EOS, each over four words
-    assert answer.weights.shape == (5, 4)
+    assert answer.attention.shape == (5, 4)
 
 
 def test_the_reason_is_told_in_two_sentences():
@@ -49,13 +49,12 @@ def test_the_reason_is_told_in_two_sentences():
 
 
 @pytest.mark.slow
-def test_beer_is_ordered_with_ten_seeds_and_looked_at_in_as_many_ways(tmp_path, record_property):
+def test_beer_is_ordered_with_ten_seeds_and_looked_at_in_as_many_ways(record_property):
     right, looks = 0, set()
     for seed in range(1, 11):
-        demo = trained(tmp_path / str(seed), beer.pairs(), beer.settings(seed))
-        (answer,) = demo.answers([PAIR[0]])
-        right += answer.line == PAIR[1]
-        looks.add(tuple(answer.weights[:4].argmax(axis=1).tolist()))
+        answer = trained(beer.pairs(), beer.settings(seed)).translate(PAIR[0])
+        right += answer.text == PAIR[1]
+        looks.add(tuple(answer.attention[:4].argmax(axis=1).tolist()))
     record_property("right", f"{right} of 10")
     record_property("different alignments", len(looks))
     assert right == 10

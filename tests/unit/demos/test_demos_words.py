@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from demo_job import side, trained
+from demo_job import side, texts, trained
 
 from regard.config.model import PlainDecoderConfig
 from regard.demos import words
@@ -66,7 +66,7 @@ def test_it_is_an_elman_network_without_attention_over_one_hot_symbols(filled):
 def last_state(demo, line):
     ids = torch.tensor([demo.source.ids(line)])
     with torch.no_grad():
-        return demo.model.encode(ids, torch.ones_like(ids, dtype=torch.bool)).keys[0, -1]
+        return demo.models[0].encode(ids, torch.ones_like(ids, dtype=torch.bool)).keys[0, -1]
 
 
 def distances(demo, filled):
@@ -78,17 +78,17 @@ def distances(demo, filled):
     }
 
 
-def learn(folder, seed, filled):
-    return trained(folder, words.pairs(filled=filled), words.settings(seed, filled=filled))
+def learn(seed, filled):
+    return trained(words.pairs(filled=filled), words.settings(seed, filled=filled))
 
 
 def asked(demo, filled):
-    return demo.lines([source for source, _ in words.shown(filled=filled)])
+    return texts(demo, [source for source, _ in words.shown(filled=filled)])
 
 
-def test_mans_is_women_with_the_default_seed_and_not_without_p(tmp_path):
-    filled = learn(tmp_path / "filled", 1, filled=True)
-    bare = learn(tmp_path / "bare", 1, filled=False)
+def test_mans_is_women_with_the_default_seed_and_not_without_p():
+    filled = learn(1, filled=True)
+    bare = learn(1, filled=False)
     assert words.settings() == words.settings(1)
     assert asked(filled, True) == RIGHT
     assert asked(bare, False)[1] != "women"
@@ -105,18 +105,18 @@ def test_the_reason_is_told_in_three_sentences():
 
 
 @pytest.mark.slow
-def test_words_are_right_with_ten_seeds(tmp_path, record_property):
+def test_words_are_right_with_ten_seeds(record_property):
     right = dict.fromkeys(ASKED, 0)
     six, bare, near = 0, 0, 0
     for seed in range(1, 11):
-        demo = learn(tmp_path / f"filled{seed}", seed, filled=True)
+        demo = learn(seed, filled=True)
         found = asked(demo, True)
         for word, output, target in zip(ASKED, found, RIGHT, strict=True):
             right[word] += output == target
         sources = [words.written(word) for word in SIX]
-        six += demo.lines(sources) == list(SIX.values())
+        six += texts(demo, sources) == list(SIX.values())
         near += min(distances(demo, True), key=distances(demo, True).get) == "man"
-        demo = learn(tmp_path / f"bare{seed}", seed, filled=False)
+        demo = learn(seed, filled=False)
         bare += asked(demo, False)[1] == "women"
     for word, count in right.items():
         record_property(word, f"{count} of 10")

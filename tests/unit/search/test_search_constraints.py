@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from search_cases import forced, lines, model
+import torch
+from search_cases import FEW, forced, lines, model
 
 import presets as small
 from regard.search import Hypothesis, Request, search
@@ -102,6 +103,58 @@ def test_all_words_are_candidates_where_more_are_asked_for():
     (answer,) = search([model("luong2015")], lines(1), wanted(num_candidates=100, max_length=2))[0]
     assert all(len(place) == small.V_Y - 2 for place in answer.candidates)
     assert sorted(w for w, _ in answer.candidates[0]) == [1, *range(3, small.V_Y)]
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_a_target_is_cut_only_where_the_model_would_have_gone_on(beam_size):
+    """At its greatest length EOS is forced, but it may be what the model would write anyway."""
+    built = model("bahdanau2015", seed=2)
+    prefixes = ((), (4,), (5, 4, 6))
+    requests = [Request(one.source, prefix) for one in lines(9, seed=3) for prefix in prefixes]
+    seen = set()
+    for max_length in (1, 4):
+        size = {"beam_size": beam_size, "nbest": beam_size, "max_length": max_length}
+        found = search([built], requests, wanted(**size, banned=FEW))
+        for request, answer in ((r, a) for r, x in zip(requests, found, strict=True) for a in x):
+            at_the_end = len(answer.words) == max(max_length, len(request.prefix))
+            following = forced(built, request, answer.words)[0][-1].clone()
+            following[[PAD, BOS, *FEW]] = -np.inf
+            assert answer.cut == (at_the_end and int(following.argmax()) != EOS)
+            seen.add((at_the_end, answer.cut))
+    assert seen == {(False, False), (True, False), (True, True)}
+
+
+def test_a_target_that_ends_by_itself_at_its_greatest_length_is_whole():
+    built = model("bahdanau2015", seed=2)
+    found = 0
+    for request in lines(30, seed=3):
+        (free,) = search([built], [request], wanted(max_length=6, banned=FEW))[0]
+        length = len(free.words)
+        if free.cut or length < 2:
+            continue
+        for least in (0, length):
+            exact = wanted(max_length=length, min_length=least, banned=FEW)
+            (same,) = search([built], [request], exact)[0]
+            assert (same.words, same.cut) == (free.words, False)
+        (less,) = search([built], [request], wanted(max_length=length - 1, banned=FEW))[0]
+        assert (less.words, less.cut) == (free.words[:-1], True)
+        found += 1
+    assert found > 3
+
+
+def test_what_does_not_fit_is_cut_whatever_the_model_would_write():
+    built = model("vaswani2017", max_length=5)
+    # all words are alike, so that none is likelier than EOS
+    torch.nn.init.zeros_(built.readout.weight)
+    requests = [Request((5, 9, 4, 4, 4), prefix=(4, 5, 6, 7, 8)[:n]) for n in (4, 5)]
+    short = search([built], requests, wanted(max_length=3))
+    assert [(found.words, found.cut) for (found,) in short] == [
+        ((4, 5, 6, 7), False),
+        ((4, 5, 6, 7), True),
+    ]
+    for more in ({"min_length": 5}, {"same_length": True}):
+        (found,) = search([built], requests[:1], wanted(max_length=5, **more))[0]
+        assert (found.words, found.cut) == ((4, 5, 6, 7), True)
 
 
 def test_a_model_with_few_positions_stops_in_time():

@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 from text_cases import CASES, lines, tokens
 
 from regard.text.escapes import escape, unescape
-from regard.text.tokenizers import Characters, Symbols, Tokenizer, Words, tokenizer_from_json
+from regard.text.tokenizers import (
+    Characters,
+    Symbols,
+    Tagged,
+    Tokenizer,
+    Words,
+    tokenizer_from_json,
+)
 
 FAMILY = "👨\u200d👩\u200d👧"
 
@@ -76,6 +83,38 @@ def test_any_white_space_is_a_space_and_ends_no_line(tokenizer, separator):
     assert tokenizer.split(f"{separator}a{separator}b{separator}") == ["a", "b"]
 
 
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("walk V;PST;3;SG", ["w", "a", "l", "k", " V", ";PST", ";3", ";SG"]),
+        ("give up V", ["g", "i", "v", "e", " ", "u", "p", " V"]),
+        ("a;b N", ["a", ";", "b", " N"]),
+        ("go;V", ["g", "o", ";", "V"]),
+        ("go V;;PST;", ["g", "o", " V", ";", ";PST", ";"]),
+        ("go ;V", ["g", "o", " ", ";V"]),
+        ("go V ", ["g", "o", " ", "V", " "]),
+        ("go  V", ["g", "o", " ", " V"]),
+        ("go\u3000V", ["g", "o", "\u3000", "V"]),
+        (" ", [" "]),
+        ("", []),
+    ],
+)
+def test_tags_of_the_last_word_are_tokens_with_what_divides_them(line, expected):
+    assert Tagged().split(line) == expected
+    assert Tagged().join(expected) == line
+
+
+@CASES
+@given(st.lists(lines | st.sampled_from([" ", ";", "V", "PST", ";;", " ;"]), max_size=8))
+def test_letters_and_tags_come_back_exactly(parts):
+    line = "".join(parts)
+    split = Tagged().split(line)
+    assert Tagged().join(split) == line
+    # a tag begins with what divides it, and has no other inside
+    assert all(len(x) == 1 or (x[0] in " ;" and not set(x[1:]) & {" ", ";"}) for x in split)
+    assert sum(len(x) > 1 for x in split) <= line.rpartition(" ")[2].count(";") + 1
+
+
 @CASES
 @given(lines)
 def test_characters_come_back_exactly_the_others_but_for_white_space(line):
@@ -108,14 +147,14 @@ def test_an_escape_that_nobody_wrote_stays():
     assert unescape("␛2␛x␛1␛0", "￭") == "␛2␛x￭␛"
 
 
-@pytest.mark.parametrize("tokenizer", [Characters(), Words(), Symbols()])
+@pytest.mark.parametrize("tokenizer", [Characters(), Words(), Symbols(), Tagged()])
 def test_a_tokenizer_comes_back_from_json(tokenizer: Tokenizer):
     text = json.dumps(tokenizer.to_json())
     assert text == json.dumps({"kind": tokenizer.kind})
     assert tokenizer_from_json(json.loads(text)) == tokenizer
 
 
-NAMES = "characters, words, symbols or subwords"
+NAMES = "characters, words, symbols, tagged or subwords"
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,23 @@ def test_an_id_that_there_is_not_is_refused(i):
         Vocabulary((*SPECIALS, "a")).tokens([4, i])
 
 
+def test_what_is_seen_too_few_times_is_unknown():
+    lines = ["abca", "ab", "d"]
+    assert Vocabulary.build(lines, min_count=2).symbols[4:] == ("a", "b")
+    assert Vocabulary.build(lines, min_count=3).symbols[4:] == ("a",)
+    assert Vocabulary.build(lines, max_size=5, min_count=2).symbols[4:] == ("a",)
+    assert Vocabulary.build(lines, min_count=2).ids("cad") == [1, 4, 1]
+    assert Vocabulary.build([], min_count=2).symbols == SPECIALS
+
+
+def test_a_vocabulary_of_nothing_but_the_unknown_is_refused():
+    with pytest.raises(ConfigError) as caught:
+        Vocabulary.build(["abca", "ab"], min_count=4)
+    assert str(caught.value) == (
+        "text: min_count = 4, but no symbol of a side is seen so many times; 3 would do"
+    )
+
+
 @CASES
 @given(texts)
 def test_every_token_of_the_text_is_known_and_comes_back_also_from_json(lines):

@@ -14,6 +14,7 @@ import pytest
 import torch
 
 from regard.config.settings import TrainConfig
+from regard.errors import InputError
 from regard.training.loop import Validation, learned, train
 from regard.training.loss import summed_loss
 from regard.training.optimizer import make_optimizer, optimizer_tensors, restore_optimizer
@@ -160,3 +161,23 @@ def test_an_interrupted_run_saves_and_goes_on(tmp_path):
     assert (progress.step, progress.finished) == (13, False)
     run(tmp_path / "stopped", **RESUMED)
     assert digest(tmp_path / "stopped") == digest(tmp_path / "whole")
+
+
+@pytest.mark.parametrize(
+    ("steps", "what"),
+    [(2, "the loss of update 2 is nan"), (1, "a weight after update 1 is not finite")],
+)
+def test_a_run_that_goes_astray_says_which_setting_would_help(tmp_path, monkeypatch, steps, what):
+    made, _, _ = job(tmp_path, **{**RESUMED, "max_steps": steps})
+    step = torch.optim.Adam.step
+
+    def too_far(self):
+        step(self)
+        with torch.no_grad():
+            made.model.readout.weight.fill_(torch.nan)
+
+    monkeypatch.setattr(torch.optim.Adam, "step", too_far)
+    with pytest.raises(InputError) as refused:
+        train(made, Silent())
+    sentence = f"{what}, but it must be a number; a smaller train.learning_rate would do"
+    assert str(refused.value) == sentence

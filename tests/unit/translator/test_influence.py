@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from regard.errors import InputError
 from regard.models import PRESETS
 from regard.symbols import BOS, EOS
 from regard.translator import Translator
@@ -43,6 +44,13 @@ def test_it_is_the_gradient_of_each_word(name):
     assert len(words) > COPIES
     found = influence(model, source, words)
     np.testing.assert_allclose(found, by_small_steps(model, source, words), atol=1e-5)
+
+
+def test_nothing_moved_the_target_of_a_blank_line():
+    translator = Translator(saved())
+    with pytest.raises(InputError) as caught:
+        translator.influence(translator.translate(" "))
+    assert str(caught.value) == "source is blank, so that nothing moved its target; text would do"
 
 
 @pytest.mark.parametrize("name", ["cho2014", "vaswani2017"])

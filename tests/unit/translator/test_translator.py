@@ -111,6 +111,15 @@ def test_a_blank_line_gives_nothing_and_keeps_its_place():
     assert sum(told) == 5
 
 
+def test_a_blank_line_is_its_own_best_where_several_are_asked_for():
+    for line, found in zip("a c", Translator(saved()).translate(list("a c"), nbest=3), strict=True):
+        first = found.alternatives[0]
+        assert (first.source, first.text, first.rank_score) == (line, found.text, found.rank_score)
+        assert first.alternatives == ()
+        assert len(found.alternatives) == (1 if line == " " else 3)
+    assert Translator(saved()).translate(" ").alternatives == ()
+
+
 def test_the_attention_of_equals_is_the_same_in_any_company():
     translator = Translator(saved("vaswani2017"))
     alone = translator.translate("gjgjg", beam_size=3)
@@ -127,6 +136,8 @@ def test_a_translation_is_json():
         "source": "abc",
         "text": plain.text,
         "score": plain.score,
+        # the penalty is 1
+        "rank_score": pytest.approx(plain.score / len(plain.token_scores)),
         "tokens": list(plain.tokens),
         "source_tokens": ["a", "b", "c"],
         "token_scores": list(plain.token_scores),
@@ -135,7 +146,16 @@ def test_a_translation_is_json():
     }
     full = translator.translate("abc", nbest=2, candidates=2, tree=True, max_length=3)
     shown = json.loads(json.dumps(full.to_json()))
-    assert shown["alternatives"] == [{"text": x.text, "score": x.score} for x in full.alternatives]
+    assert shown["alternatives"] == [
+        {
+            "text": x.text,
+            "score": x.score,
+            "rank_score": x.rank_score,
+            "tokens": list(x.tokens),
+            "token_scores": list(x.token_scores),
+        }
+        for x in full.alternatives
+    ]
     assert shown["candidates"][0][0] == list(full.candidates[0][0])
     assert shown["tree"][0].keys() == {"parent", "token", "score", "total", "kept"}
     assert (
@@ -181,3 +201,12 @@ def test_a_line_that_is_no_text_is_refused_by_its_number():
     with pytest.raises(InputError) as caught:
         Translator(saved()).translate(["abc", None])
     assert str(caught.value) == "line 2 is of type NoneType, but it must be text"
+
+
+def test_the_two_sides_of_a_model_can_be_reached():
+    model = saved()
+    translator = Translator(model)
+    assert (translator.source, translator.target) == (model.source, model.target)
+    assert translator.source.tokens("cab") == ["c", "a", "b"]
+    # behind four that every vocabulary begins with
+    assert translator.target.ids("kl") == [4, 5]

@@ -1,0 +1,142 @@
+"""What a translator gives back: samples that are samples, texts once, and no raw Python error."""
+
+import pytest
+
+from regard.errors import ConfigError, InputError
+from regard.search import Request, search
+from regard.translator import Translator
+from search_options import wanted
+from small_models import SOURCE, TARGET, saved, side
+
+LINES = ["abc", "jihgfedcba", "ff", "b", "gjgjg"]
+
+
+@pytest.fixture
+def translator():
+    return Translator(saved("luong2015"))
+
+
+def refusal(kind, do, *arguments, **options):
+    with pytest.raises(kind) as caught:
+        do(*arguments, **options)
+    return str(caught.value)
+
+
+def test_a_sample_is_drawn_once_also_by_a_model_that_keeps_five_hypotheses():
+    five = Translator(saved("luong2015", beam_size=5))
+
+    def drawn(**settings):
+        found = five.translate(LINES, temperature=1.5, **settings)
+        return [x.token_scores for x in found]
+
+    assert drawn() == drawn(beam_size=1) != drawn(beam_size=5)
+    assert drawn(nbest=3) == drawn(nbest=3, beam_size=3)
+    # nobody has to say that it draws: the model's own setting does
+    warm = Translator(saved("luong2015", beam_size=5, temperature=1.5))
+    assert [x.token_scores for x in warm.translate(LINES)] == drawn()
+    greedy = five.translate(LINES, beam_size=5)
+    cold = warm.translate(LINES, temperature=0)
+    assert [x.token_scores for x in cold] == [x.token_scores for x in greedy]
+
+
+def test_a_choice_of_words_to_draw_from_needs_drawing(translator):
+    would = "but temperature = 0 takes the best word; temperature = 1 would do"
+    ask = translator.translate
+    assert refusal(ConfigError, ask, "a", top_k=3) == f"search: top_k = 3, {would}"
+    assert refusal(ConfigError, ask, "a", top_p=0.5, temperature=0) == (
+        f"search: top_p = 0.5, {would}"
+    )
+    assert refusal(ConfigError, ask, "a", top_p=0.5, top_k=3) == (
+        f"search: top_k = 3, {would}\nsearch: top_p = 0.5, {would}"
+    )
+    # of all words nothing is left out, and what a model keeps for when it draws is no mistake
+    assert ask("a", top_k=0, top_p=1.0).text == ask("a").text
+    own = Translator(saved("luong2015", top_k=3))
+    assert own.translate("a").text == ask("a").text
+    assert Translator(saved("luong2015", temperature=1.0)).translate("a", top_k=3).tokens
+
+
+@pytest.mark.parametrize("length_penalty", [0.0, 0.6, 2.0])
+def test_the_rank_is_the_score_divided_by_a_power_of_the_length(translator, length_penalty):
+    for found in translator.translate(LINES, nbest=4, length_penalty=length_penalty):
+        for one in found.alternatives:
+            expected = sum(one.token_scores) / (len(one.tokens) + 1) ** length_penalty
+            assert one.rank_score == pytest.approx(expected)
+        ranks = [one.rank_score for one in found.alternatives]
+        assert ranks == sorted(ranks, reverse=True)
+        assert found.rank_score == ranks[0]
+        assert found.score == sum(found.token_scores)
+
+
+def test_a_second_opinion_ranks_by_the_models_own_penalty():
+    half = Translator(saved("luong2015", length_penalty=0.5))
+    (found,) = half.rescore([("abc", "klm")])
+    assert found.rank_score == pytest.approx(sum(found.token_scores) / 2)
+
+
+def test_of_several_ways_to_write_a_text_the_best_is_an_alternative():
+    # "kl" can be written as one symbol and as two
+    sides = side(SOURCE), side([*TARGET, "kl"])
+    model = saved("luong2015", sides=sides)
+    banned = [token for token in TARGET if token not in "kl"]
+    asked = {"nbest": 12, "beam_size": 12, "max_length": 3, "min_length": 1}
+    fewer = 0
+    for line in LINES:
+        found = Translator(model).translate(line, banned=banned, unknown="mark", **asked)
+        words = frozenset(model.target.vocabulary.ids(banned))
+        request = Request(tuple(model.source.ids(line)))
+        (every,) = search([model.model], [request], wanted(**asked, banned=words))
+        written = [
+            "".join(model.target.vocabulary.tokens(x.words)).replace("<unk>", "�") for x in every
+        ]
+        ways = {
+            text: [x for x, y in zip(every, written, strict=True) if y == text] for text in written
+        }
+        assert [x.text for x in found.alternatives] == list(ways)
+        for one in found.alternatives:
+            assert one.rank_score == max(x.score / len(x.scores) for x in ways[one.text])
+        fewer += len(found.alternatives) < len(every)
+    assert fewer
+
+
+def test_what_cannot_be_gone_through_is_refused(translator):
+    assert refusal(InputError, translator.translate, None) == (
+        "lines is of type NoneType, but it must be lines to go through; a line of text, or a list "
+        "of them, would do"
+    )
+    assert refusal(InputError, translator.rescore, 3) == (
+        "pairs is of type int, but it must be pairs to go through; [(source, target)] would do"
+    )
+
+
+@pytest.mark.parametrize("candidates", [-1, 1.5, "2"])
+def test_candidates_are_counted(translator, candidates):
+    assert refusal(InputError, translator.translate, "abc", candidates=candidates) == (
+        f"candidates = {candidates!r}, but it must be a whole number, at least 0"
+    )
+
+
+@pytest.mark.parametrize("pin", [{"a": 2}, {0: "b"}, {0.5: 1}, {0: None}])
+def test_a_pin_is_of_numbers(translator, pin):
+    assert refusal(InputError, translator.translate, "abc", pin=pin) == (
+        f"pin = {pin}, but it must be a step from 0 and a source token from 0 to 2"
+    )
+
+
+def test_pins_map_steps_to_tokens(translator):
+    assert refusal(InputError, translator.translate, "abc", pin=[(0, 2)]) == (
+        "pin is of type list, but it must map steps to source tokens; {0: 2} would do"
+    )
+
+
+def test_a_pair_alone_is_no_list_of_pairs(translator):
+    would = "but it must be a source and its target; [(source, target)] would do"
+    for pair in (("abc", "cba"), ("ab", "kl"), "abc"):
+        assert refusal(InputError, translator.rescore, pair) == (f"pair 1 is of type str, {would}")
+    assert refusal(InputError, translator.rescore, [("a", "k"), ("a", "k", "l")]) == (
+        f"pair 2 has 3 parts, {would}"
+    )
+    assert refusal(InputError, translator.rescore, [("a", "k"), ("a", None)]) == (
+        "the target of pair 2 is of type NoneType, but it must be text or its tokens"
+    )
+    assert translator.rescore([["abc", "klm"]])[0].text == "klm"
