@@ -1,7 +1,8 @@
 """`make prove`: the full counts behind the small ones of `make test`, as a table and as a file.
 
-Runs the tests marked slow, then every mutation, and writes `dev/proof.json` with what each counted,
-the commit and the machine. `python -m dev.prove --no-mutations` leaves the mutations out.
+Runs the tests marked slow, then property tests with very many cases, then every mutation, and writes
+`dev/proof.json` after each of these parts: what it counted, the commit and the machine.
+`python -m dev.prove mutations` runs that part alone and leaves the others as they are.
 """
 
 import json
@@ -74,36 +75,55 @@ def properties() -> list[dict[str, Any]]:
     ]
 
 
-def mutations() -> dict[str, Any]:
+def mutations() -> list[dict[str, Any]]:
     """Run every mutation; return the verdict and its last line."""
     start = time.monotonic()
-    run = subprocess.run(
-        [sys.executable, "-m", "dev.mutate"], cwd=ROOT, capture_output=True, text=True
-    )
-    print(run.stdout + run.stderr)
-    counted = [line for line in run.stdout.splitlines() if "mutations were noticed" in line]
-    return {
-        "proof": "mutations",
-        "passed": run.returncode == 0,
-        "counted": {"noticed": counted[-1].split(" mutations")[0] if counted else "none"},
-        "seconds": round(time.monotonic() - start),
-    }
+    command = [sys.executable, "-m", "dev.mutate"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as run:
+        assert run.stdout is not None
+        lines = []
+        for line in run.stdout:
+            print(line, end="", flush=True)
+            lines.append(line)
+    counted = [line for line in lines if "mutations were noticed" in line]
+    return [
+        {
+            "proof": "mutations",
+            "passed": run.returncode == 0,
+            "counted": {"noticed": counted[-1].split(" mutations")[0] if counted else "none"},
+            "seconds": round(time.monotonic() - start),
+        }
+    ]
+
+
+def slow() -> list[dict[str, Any]]:
+    """Run the tests that are too long for every day."""
+    return tests("-m", "slow and not gpu")
+
+
+PARTS = {"slow": slow, "properties": properties, "mutations": mutations}
 
 
 def main() -> None:
     """Prove, print, write."""
-    commit, changed = output("git", "rev-parse", "HEAD"), output("git", "status", "--porcelain")
-    proofs = [*tests("-m", "slow"), *properties()]
-    if "--no-mutations" not in sys.argv:
-        proofs.append(mutations())
-    for proof in proofs:
-        verdict = "passed" if proof["passed"] else "FAILED"
-        counted = ", ".join(f"{name} {value}" for name, value in proof["counted"].items())
-        print(f"{verdict}  {proof['seconds']:5d} s  {proof['proof']}: {counted}")
-    record = {"commit": commit, "clean": not changed, "machine": machine(), "proofs": proofs}
-    (ROOT / "dev" / "proof.json").write_text(json.dumps(record, indent=2) + "\n")
-    if not proofs or not all(proof["passed"] for proof in proofs):
-        raise SystemExit("not proven")
+    path = ROOT / "dev" / "proof.json"
+    record = json.loads(path.read_text()) if path.exists() else {}
+    record = {name: record[name] for name in PARTS if name in record}
+    failed = []
+    for name in sys.argv[1:] or PARTS:
+        commit, changed = output("git", "rev-parse", "HEAD"), output("git", "status", "--porcelain")
+        proofs = PARTS[name]()
+        for proof in proofs:
+            verdict = "passed" if proof["passed"] else "FAILED"
+            counted = ", ".join(f"{what} {value}" for what, value in proof["counted"].items())
+            print(f"{verdict}  {proof['seconds']:5d} s  {proof['proof']}: {counted}", flush=True)
+        # what was proven before has changed this file
+        clean = changed in ("", "M dev/proof.json")
+        record[name] = {"commit": commit, "clean": clean, "machine": machine(), "proofs": proofs}
+        path.write_text(json.dumps(record, indent=2) + "\n")
+        failed += [] if proofs and all(proof["passed"] for proof in proofs) else [name]
+    if failed:
+        raise SystemExit(f"not proven: {', '.join(failed)}")
 
 
 if __name__ == "__main__":
