@@ -1,7 +1,7 @@
 """`make prove`: the full counts behind the small ones of `make test`, as a table and as a file.
 
-Runs the tests marked slow, then property tests with very many cases, then every mutation, and writes
-`dev/proof.json` after each of these parts: what it counted, the commit and the machine.
+Runs the tests marked slow, then property tests with very many cases, then every mutation, and
+writes `dev/proof.json` after each of these parts: what it counted, the commit and the machine.
 `python -m dev.prove mutations` runs that part alone and leaves the others as they are.
 """
 
@@ -80,9 +80,8 @@ def mutations() -> list[dict[str, Any]]:
     start = time.monotonic()
     command = [sys.executable, "-m", "dev.mutate"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as run:
-        assert run.stdout is not None
         lines = []
-        for line in run.stdout:
+        for line in run.stdout or ():
             print(line, end="", flush=True)
             lines.append(line)
     counted = [line for line in lines if "mutations were noticed" in line]
