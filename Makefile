@@ -16,7 +16,7 @@ install: $(READY)
 
 $(READY): pyproject.toml $(CONSTRAINTS)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet $(PIP_FLAGS) --constraint $(CONSTRAINTS) --editable ".[plots,dev]"
+	$(BIN)/pip install --quiet $(PIP_FLAGS) --constraint $(CONSTRAINTS) --editable ".[plots,serve,dev]"
 	@touch $@
 
 test: $(READY)

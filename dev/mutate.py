@@ -79,7 +79,7 @@ def failure(folder: Path, *where: str) -> str | None:
 def nearest(mutation: Mutation) -> str:
     """Return the folder of the tests that should notice first."""
     near = {"errors": "config", "kernels": "nn"}.get(room(mutation), room(mutation))
-    return f"tests/unit/{near}"
+    return "tests/server" if near == "server" else f"tests/unit/{near}"
 
 
 @contextmanager

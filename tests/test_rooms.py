@@ -35,9 +35,10 @@ MAY_IMPORT = {
         *("training", "translator", "viz"),
     },
     "demos": {"config", "models"},
+    "server": {"translator", "viz"},
     "cli": {
         *("config", "text", "data", "models", "search", "metrics", "kernels", "store", "nn"),
-        *("encoders", "decoders", "training", "translator", "viz", "api", "demos"),
+        *("encoders", "decoders", "training", "translator", "viz", "api", "demos", "server"),
     },
 }
 # in models, what knows the settings

@@ -27,7 +27,7 @@ from regard.store import Saved
 from regard.text.normalize import FORMS
 from regard.training.estimate import estimate
 from regard.training.loop import Job, learned, train
-from regard.training.report import Several, TensorBoard, make_report
+from regard.training.report import PaceFile, Several, TensorBoard, make_report
 from regard.training.state import RunFolder
 from regard.training.stopping import asked_to_stop
 from regard.translator import Translator, chosen_device, load
@@ -92,12 +92,14 @@ def _train(order: Order, job: Job, judge: Judge, facts: dict[str, Any], tell: Te
     reports = [make_report(job.config, job.config.metric, quiet=order.quiet)]
     if order.out is not None:
         reports.append(TensorBoard(job.folder.path / "tensorboard", job.config.metric))
+        reports.append(PaceFile(job.folder, job.config))
     with asked_to_stop(kept=order.out is not None) as stop, Several(reports) as report:
         progress = train(job, report, stop)
     if not progress.finished:
         return Done(None, stop.signal)
     learned(job, progress)
-    translator = judge.judged(facts | {"best_step": progress.best_step, "steps": progress.step})
+    facts = facts | {"best_step": progress.best_step, "steps": progress.step}
+    translator = judge.judged(facts, job.folder.path)
     if order.out is not None:
         translator.save(order.out)
         scores = ", ".join(f"{s['name']} {s['value']:.2f}" for s in translator.summary["scores"])

@@ -16,6 +16,8 @@ from regard.cli.doctor import doctor
 from regard.cli.evaluate import evaluate
 from regard.cli.info import info
 from regard.cli.options import hint
+from regard.cli.report import report
+from regard.cli.serve import serve
 from regard.cli.show import show
 from regard.cli.train import train
 from regard.cli.translate import translate
@@ -26,7 +28,7 @@ UsageError = cast(type[typer.BadParameter], typer.BadParameter.__mro__[1])
 
 COMMANDS: dict[str, Callable[..., None]] = {
     command.__name__: command
-    for command in (train, translate, evaluate, show, check, info, demo, doctor)
+    for command in (train, translate, evaluate, show, serve, report, check, info, demo, doctor)
 }
 
 app = typer.Typer(

@@ -30,9 +30,12 @@ def hint(*words: object) -> None:
     print(f"Next: {shlex.join([program if same else typed, *rest])}", file=sys.stderr)
 
 
-def colored() -> bool:
-    """Whether what is printed may have colors."""
-    return sys.stdout.isatty() and "NO_COLOR" not in os.environ
+def colored() -> int:
+    """Return the bits of a color in what is printed: 24, 8 (one of 256), or 0 for none."""
+    plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
+    if plain or not sys.stdout.isatty():
+        return 0
+    return 24 if os.environ.get("COLORTERM") in ("truecolor", "24bit") else 8
 
 
 def flag(name: str, help_: str) -> Any:

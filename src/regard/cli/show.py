@@ -1,12 +1,14 @@
-"""`regard show`: where a model looked, in the terminal."""
+"""`regard show`: where a model looked, in the terminal or in a file."""
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from regard.cli import options
-from regard.cli.options import BeamSize, Device, Model, whole
+from regard.cli.options import BeamSize, Device, Model, file_option, flag, whole
+from regard.cli.picture import Picture
 from regard.errors import ConfigError
 
 
@@ -19,18 +21,31 @@ def show(
         str | None,
         typer.Option(metavar="TEXT", help="Show where it would look if it wrote this instead."),
     ] = None,
+    influence: Annotated[
+        bool,
+        flag("influence", "Draw what moved each symbol, by gradient, not where it looked."),
+    ] = False,
+    out: Annotated[
+        Path | None,
+        file_option("out", "Draw into a file, by its ending: svg, png, pdf or html.", "FILE"),
+    ] = None,
+    overwrite: Annotated[bool, flag("overwrite", "Write over an older --out.")] = False,
     beam_size: BeamSize = None,
     width: Annotated[
         str | None, whole("width", "Columns to draw in; else the terminal's.", 1)
     ] = None,
     device: Device = "auto",
 ) -> None:
-    """Translate a line, and draw where the model looked."""
+    """Translate a line, and draw where the model looked.
+
+    A model without attention looked nowhere: what is drawn is what moved each symbol.
+    """
     from regard.translator import load
-    from regard.viz.terminal import render
+    from regard.viz.labels import heading
 
     if not options.line("TEXT", text).strip():
         raise ConfigError("TEXT", ["it is blank, but it must hold text; a line would do"])
+    picture = Picture(out, overwrite, width)
     translator = load(model, device=device)
     if target is None:
         answer = translator.translate(text, **options.values(beam_size=beam_size))
@@ -38,10 +53,7 @@ def show(
         answer = translator.rescore([(text, options.line("--target", target))])[0]
     for note in answer.notes:
         print(note, file=sys.stderr)
-    print(f"{text} → {answer.text}   (log-probability {answer.score:.3f})\n")
-    if answer.alignment is None:
-        print("This model has no attention: it reads the whole source into one vector.")
-    else:
-        columns = None if width is None else int(width)
-        print(render(answer.alignment, color=options.colored(), width=columns))
+    drawn = picture.draw(translator, answer, influence=influence)
+    print(f"{heading(text, answer.text)}   (log-probability {answer.score:.3f})\n")
+    print(drawn)
     options.hint("regard", "translate", model, "--format", "jsonl", f"--text={text}")

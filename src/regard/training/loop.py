@@ -23,18 +23,27 @@ from regard.training.state import Progress, RunFolder
 
 
 class Sample(NamedTuple):
-    """One line of the validation, to look at: what stood there, what is right, what came out."""
+    """One line of the validation, to look at: what stood there, what is right, what came out.
+
+    Where there is attention, also its tokens, and the weights of each (the end's last) over those
+    of the source.
+    """
 
     source: str
     target: str
     output: str
+    source_tokens: tuple[str, ...] = ()
+    tokens: tuple[str, ...] = ()
+    weights: tuple[tuple[float, ...], ...] = ()
 
 
 class Validation(NamedTuple):
-    """What a validation found."""
+    """What was found, by which recipe, and two lines: another each time, and one throughout."""
 
     score: float
     sample: Sample | None = None
+    watched: Sample | None = None
+    signature: str = ""
 
 
 class Report(Protocol):
@@ -157,9 +166,10 @@ def _validate(job: Job, progress: Progress, report: Report) -> Progress:
         score, higher_is_better=job.higher_is_better, keep=keep, best_of=best_of
     )
     job.folder.save_checkpoint(progress.step, job.model)
-    sample = None if found.sample is None else found.sample._asdict()
+    shown = {"sample": found.sample, "watched": found.watched}
+    lines = {name: None if x is None else x._asdict() for name, x in shown.items()}
     scores = {"score": score, "best": progress.best, "metric": config.metric}
-    job.folder.log({"step": progress.step, "sample": sample, **scores})
+    job.folder.log({"step": progress.step, "signature": found.signature, **lines, **scores})
     report.validation(progress.step, found, score if progress.best is None else progress.best)
     return progress
 

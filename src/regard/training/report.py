@@ -15,6 +15,7 @@ from regard.config.settings import TrainConfig
 from regard.training.loop import Report, Sample, Validation
 from regard.training.pace import Pace, clock_time
 from regard.training.sample import fit, sample_line
+from regard.training.state import RunFolder
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -256,6 +257,52 @@ class TensorBoard:
     def _add(self, name: str, value: float, step: int) -> None:
         if self.writer is not None:
             self.writer.add_scalar(name, value, step)
+
+
+@final
+class PaceFile:
+    """A line every so many updates in `pace.jsonl` of the run: how fast it went, by the clock.
+
+    It is no part of the log, which is the same whenever and wherever a run goes. `seconds` are all
+    that were spent on the updates that count, also before it was stopped.
+    """
+
+    NAME = "pace.jsonl"
+
+    def __init__(
+        self, folder: RunFolder, config: TrainConfig, clock: Callable[[], float] = monotonic
+    ) -> None:
+        self.folder = folder
+        self.pace = Pace(config, clock)
+        self.before = 0.0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        pass
+
+    def start(self, step: int) -> None:
+        """Forget what is not part of the run any more, and go on counting."""
+        self.folder.shorten_log(step, self.NAME)
+        self.before = self.folder.last_logged(self.NAME).get("seconds", 0.0)
+        self.pace.start(step)
+
+    def update(self, step: int, loss: float, rate: float, tokens: int) -> None:
+        """Write a line, if the update is one that is reported."""
+        self.pace.update(step, loss, tokens)
+        if step % self.pace.config.report_every == 0:
+            speed, seconds = self.pace.tokens_per_second, self.before + self.pace.elapsed()
+            entry = {"tokens_per_second": round(speed, 1), "seconds": round(seconds, 3)}
+            self.folder.log({"step": step, **entry}, self.NAME)
+
+    def validating(self, step: int) -> None:
+        """Wait: what it takes is no update's time."""
+        self.pace.begin_validation()
+
+    def validation(self, step: int, found: Validation, best: float) -> None:
+        """Go on."""
+        self.pace.end_validation()
 
 
 @final

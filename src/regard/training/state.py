@@ -108,8 +108,9 @@ class RunFolder:
         return _progress(read_tensors(self.state)[1]) if self.state.exists() else Progress()
 
     def clear(self) -> None:
-        """Forget a run: its state, its checkpoints, its log."""
-        for name in ("state.safetensors", "log.jsonl", "step-*.safetensors"):
+        """Forget a run: its state, its checkpoints, what was written of it."""
+        written = ("log.jsonl", "pace.jsonl", "dev.jsonl", "summary.json")
+        for name in ("state.safetensors", "step-*.safetensors", *written):
             for path in self.path.glob(name):
                 path.unlink()
 
@@ -130,18 +131,24 @@ class RunFolder:
                 total[name] = total.get(name, 0.0) + part.double()
         return {name: (part / len(steps)).float() for name, part in total.items()}
 
-    def log(self, entry: dict[str, Any]) -> None:
-        """Add a line to the run's log."""
-        path = self.path / "log.jsonl"
+    def log(self, entry: dict[str, Any], name: str = "log.jsonl") -> None:
+        """Add a line to the run's log, or to another that has a step in each line."""
+        path = self.path / name
         try:
             with open(path, "a", encoding="utf-8") as file:
                 file.write(json.dumps(entry, sort_keys=True) + "\n")
         except OSError as error:
             raise ModelFileError(str(path), unwritable(error)) from error
 
-    def shorten_log(self, step: int) -> None:
+    def last_logged(self, name: str) -> dict[str, Any]:
+        """Return the last whole line of a log, or nothing."""
+        path = self.path / name
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        return next((json.loads(line) for line in reversed(lines) if _complete(line)), {})
+
+    def shorten_log(self, step: int, name: str = "log.jsonl") -> None:
         """Forget what was logged after a step: it will be logged again."""
-        path = self.path / "log.jsonl"
+        path = self.path / name
         if not path.exists():
             return
         lines = path.read_text(encoding="utf-8").splitlines()

@@ -9,6 +9,15 @@ from jaxtyping import Float
 
 from regard.errors import InputError
 
+ATTENTION = (
+    "Attention: how much each target token (row) looked at each source token (column), in percent."
+)
+INFLUENCE = (
+    "Influence by gradient, which is no attention: how much each source token (column) moved each "
+    "target token (row), in percent."
+)
+"""What the weights mean, said under every picture of them."""
+
 ROUNDING = 1e-2
 """How far outside of [0, 1] a weight may be: half precision and means over heads round."""
 

@@ -7,14 +7,17 @@ from collections.abc import Iterator
 from html import escape
 
 from regard.viz.alignment import Alignment
-from regard.viz.colors import RGB, ink, percent, ramp
-from regard.viz.labels import isolate, right_to_left, visible
+from regard.viz.colors import css, ink, percent, ramp
+from regard.viz.labels import alone, visible
 
 CLEAR = "background:transparent;color:inherit;border:0;font-weight:normal;white-space:nowrap"
 
 
 def to_html(alignment: Alignment) -> str:
-    """Draw the weights as a table; each cell's title tells its two tokens and its number."""
+    """Draw the weights as a table; each cell's title tells its two tokens and its number.
+
+    `data-weight` has the number with every digit.
+    """
     heads = "".join(
         f'<th scope="col" dir="auto" style="{CLEAR};padding:2px 6px;text-align:center">'
         f"{escape(visible(token))}</th>"
@@ -25,7 +28,8 @@ def to_html(alignment: Alignment) -> str:
         for row in range(len(alignment.target))
     )
     return (
-        '<div style="overflow-x:auto" dir="ltr">'
+        # who has no mouse can scroll it too
+        '<div style="overflow-x:auto" dir="ltr" role="group" aria-label="heatmap" tabindex="0">'
         '<table style="border-collapse:collapse;border:0;width:auto;margin:0">'
         f'<thead><tr style="background:transparent"><td style="{CLEAR}"></td>{heads}</tr></thead>'
         f"<tbody>{rows}</tbody></table></div>"
@@ -39,19 +43,9 @@ def _row(alignment: Alignment, row: int) -> Iterator[str]:
     )
     for token, weight in zip(alignment.source, alignment.weights[row].tolist(), strict=True):
         background = ramp(weight)
-        colors = f"background:{_hex(background)};color:{_hex(ink(background))}"
-        title = escape(f"{_named(token)} → {_named(alignment.target[row])}: {weight:.6f}")
+        colors = f"background:{css(background)};color:{css(ink(background))}"
+        title = escape(f"{alone(token)} → {alone(alignment.target[row])}: {weight:.6f}")
         yield (
-            f'<td title="{title}" style="{colors};border:0;padding:2px 6px;min-width:1.8em;'
-            f'text-align:center">{percent(weight)}</td>'
+            f'<td title="{title}" data-weight="{weight!r}" style="{colors};border:0;'
+            f'padding:2px 6px;min-width:1.8em;text-align:center">{percent(weight)}</td>'
         )
-
-
-def _named(token: str) -> str:
-    """Keep a token's direction to itself: a title has no elements that could."""
-    label = visible(token)
-    return isolate(label) if right_to_left(label) else label
-
-
-def _hex(color: RGB) -> str:
-    return "#" + "".join(f"{part:02x}" for part in color)

@@ -13,6 +13,8 @@ ELLIPSIS = "…"
 JOINERS = {"\u200c", "\u200d"}
 # categories of what a terminal would obey, hide or refuse to print
 UNSEEN = {"Cc", "Cf", "Cs", "Zs", "Zl", "Zp"}
+# what may not stand in XML either
+NO_CHARACTERS = "\ufffe\uffff"
 
 
 def visible(token: str) -> str:
@@ -31,11 +33,17 @@ def visible(token: str) -> str:
     return shown if cell_len(shown[0]) else f"◌{shown}"
 
 
+def readable(line: str) -> str:
+    """Show what cannot be seen in a line of words, whose spaces stay spaces."""
+    return " ".join(visible(word) if word else "" for word in line.split(" "))
+
+
 def _seen(character: str) -> str:
     code = ord(character)
     if code <= 0x20:
         return "␣" if character == " " else chr(0x2400 + code)
-    return f"⟨{code:04X}⟩" if unicodedata.category(character) in UNSEEN else character
+    unseen = unicodedata.category(character) in UNSEEN or character in NO_CHARACTERS
+    return f"⟨{code:04X}⟩" if unseen else character
 
 
 def fit(label: str, width: int) -> str:
@@ -58,3 +66,17 @@ def right_to_left(label: str) -> bool:
 def isolate(label: str) -> str:
     """Keep a label's direction to itself (U+2068 … U+2069), so that cells stay in their order."""
     return f"\u2068{label}\u2069"
+
+
+def alone(token: str) -> str:
+    """Return a token's label, its direction kept to itself where no element could."""
+    return _isolated(visible(token))
+
+
+def heading(*lines: str) -> str:
+    """Return `source → target`, each to be read, and each in its own direction."""
+    return " → ".join(_isolated(readable(line)) for line in lines)
+
+
+def _isolated(label: str) -> str:
+    return isolate(label) if right_to_left(label) else label

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from rich.cells import cell_len
 
 from regard.viz.alignment import Alignment
-from regard.viz.colors import ink, percent, ramp
+from regard.viz.colors import indexed, ink, percent, ramp
 from regard.viz.labels import fit, isolate, right_to_left, visible
 
 NARROWEST = 24
@@ -20,6 +20,8 @@ SHADES = " ░▒▓█"
 # least and most cells of a column, a space included: roomy ones first. Numbers need four.
 COLUMN_SIZES = ((4, 17), (4, 11), (4, 7), (2, 7))
 FOR_NUMBERS = 4
+INDEXED = 8
+"""Bits of a color that is one of 256."""
 
 
 class Label(NamedTuple):
@@ -39,10 +41,11 @@ class Label(NamedTuple):
         return isolate(part) if self.isolated else part
 
 
-def render(alignment: Alignment, *, color: bool, width: int | None = None) -> str:
+def render(alignment: Alignment, *, color: int, width: int | None = None) -> str:
     """Draw the weights as colored blocks with percentages, or as shades of gray characters.
 
-    Without a width it is the terminal's. Columns that do not fit are counted, not drawn.
+    A `color` of 8 bits is one of 256, any other has all its shades, and 0 or False is none. Without
+    a width it is the terminal's. Columns that do not fit are counted, not drawn.
     """
     width = max(NARROWEST, get_terminal_size().columns if width is None else width)
     source, target = ([visible(token) for token in x] for x in (alignment.source, alignment.target))
@@ -77,19 +80,23 @@ def _columns(labels: Sequence[str], room: int) -> tuple[list[int], bool]:
     return [size for size, end in zip(sizes, accumulate(sizes), strict=True) if end <= room], False
 
 
-def _cell(weight: float, size: int, color: bool, numbers: bool) -> str:
+def _cell(weight: float, size: int, color: int, numbers: bool) -> str:
     if color:
-        return _painted(weight, percent(weight).rjust(3) if numbers else "", size)
+        return _painted(weight, percent(weight).rjust(3) if numbers else "", size, color)
     nearest = round(min(max(weight, 0.0), 1.0) * (len(SHADES) - 1))
     return f"{SHADES[nearest] * (size - 1)} "
 
 
-def _painted(weight: float, text: str, size: int) -> str:
+def _painted(weight: float, text: str, size: int, color: int) -> str:
     """Write on the weight's color, and end the color with the cell."""
     background = ramp(weight)
-    on = ";".join(map(str, background))
-    letters = ";".join(map(str, ink(background)))
-    return f"\x1b[48;2;{on};38;2;{letters}m{text.ljust(size)}\x1b[0m"
+    if color == INDEXED:
+        number, background = indexed(background)
+        codes = f"48;5;{number};38;5;{indexed(ink(background))[0]}"
+    else:
+        on, letters = (";".join(map(str, part)) for part in (background, ink(background)))
+        codes = f"48;2;{on};38;2;{letters}"
+    return f"\x1b[{codes}m{text.ljust(size)}\x1b[0m"
 
 
 def _legend(what: str, labels: Sequence[Label], width: int) -> Iterator[str]:
@@ -107,9 +114,9 @@ def _legend(what: str, labels: Sequence[Label], width: int) -> Iterator[str]:
         yield line
 
 
-def _key(color: bool) -> str:
+def _key(color: int) -> str:
     """Say what the colors or shades stand for."""
     weights = [index / (len(SHADES) - 1) for index in range(len(SHADES))]
     if color:
-        return "".join(_painted(w, f"{100 * w:3.0f}", 4) for w in weights) + " %"
+        return "".join(_painted(w, f"{100 * w:3.0f}", 4, color) for w in weights) + " %"
     return " ".join(f"{SHADES[i]} {100 * w:.0f}" for i, w in enumerate(weights) if i) + " %"

@@ -37,14 +37,6 @@ def test_show_draws_in_as_many_columns_as_are_said(run, capitals):
     assert "more columns" in answer.out
 
 
-def test_show_says_that_a_model_has_no_attention(run, blind):
-    answer = run("show", blind, "a")
-    assert answer.out.splitlines()[0].startswith("a → A ")
-    assert answer.out.endswith(
-        "This model has no attention: it reads the whole source into one vector.\n"
-    )
-
-
 def test_show_passes_on_what_there_is_to_say(run, capitals):
     answer = run("show", capitals, "π")
     assert answer.err.startswith("the model knows no symbol of the source, ")

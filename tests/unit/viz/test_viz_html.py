@@ -57,6 +57,12 @@ def test_the_numbers_are_the_weights():
     assert [[int(text or 0) for text in row] for row in shown] == np.rint(100 * WEIGHTS).tolist()
 
 
+def test_the_weights_can_be_read_back_to_the_last_digit():
+    table = Table(to_html(Alignment(SOURCE, TARGET, WEIGHTS)))
+    found = [[float(cell[1]["data-weight"]) for cell in row[1:]] for row in table.rows[1:]]
+    assert found == WEIGHTS.tolist()
+
+
 def test_each_cell_names_its_two_tokens():
     table = Table(to_html(Alignment(SOURCE, TARGET, WEIGHTS)))
     header, *rows = table.rows
@@ -72,7 +78,10 @@ def test_labels_find_their_own_direction_and_the_table_keeps_its_order():
     assert len(labels) == 7
     assert {attributes["dir"] for attributes in labels} == {"auto"}
     assert [attributes["scope"] for attributes in labels] == ["col"] * 3 + ["row"] * 4
-    assert table.tags[0] == ("div", {"style": "overflow-x:auto", "dir": "ltr"})
+    tag, attributes = table.tags[0]
+    assert (tag, attributes["style"], attributes["dir"]) == ("div", "overflow-x:auto", "ltr")
+    # a part that scrolls can be reached without a mouse
+    assert attributes["tabindex"] == "0"
 
 
 def test_labels_take_the_pages_colors_and_cells_bring_both_of_theirs():
@@ -96,8 +105,8 @@ def test_tokens_cannot_leave_their_cells():
     table = Table(text)
     assert [label for _, _, label in table.rows[0][1:]] == [*hostile[:4], "␛␀"]
     assert {tag for tag, _ in table.tags} == {"div", "table", "thead", "tbody", "tr", "td", "th"}
-    allowed = {"style", "dir", "scope", "title"}
-    assert all(set(attributes) <= allowed for _, attributes in table.tags)
+    allowed = {"style", "dir", "scope", "title", "data-weight"}
+    assert all(set(attributes) <= allowed for _, attributes in table.tags[1:])
 
 
 def test_nothing_is_fetched_or_run():

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from regard.viz.colors import ink, percent, ramp
-from regard.viz.labels import fit, isolate, right_to_left, visible
+from regard.viz.colors import css, indexed, ink, percent, ramp
+from regard.viz.labels import alone, fit, heading, isolate, readable, right_to_left, visible
 
 CASES = settings(max_examples=int(os.environ.get("REGARD_CASES", "500")), deadline=None)
 # any code point, lone surrogates too; and often what is hard
@@ -40,6 +40,7 @@ anything = st.text(st.characters() | st.characters(categories=["Mn", "Cf", "Cc",
         ("می\u200cشوم", "می\u200cشوم"),
         ("👩\u200d🚀", "👩\u200d🚀"),
         ("a\u200d", "a⟨200D⟩"),
+        ("\uffff", "⟨FFFF⟩"),
     ],
 )
 def test_what_cannot_be_seen_is_shown(token, label):
@@ -103,6 +104,14 @@ def test_only_what_runs_from_right_to_left_needs_an_isolate():
     assert isolate("أحب") == "\u2068أحب\u2069"
 
 
+def test_lines_keep_their_spaces_and_their_direction_to_themselves():
+    assert readable("New  York \x1b\t") == "New  York ␛␉"
+    assert readable("") == ""
+    assert heading("i love", "أحب") == "i love → \u2068أحب\u2069"
+    assert alone("أحب") == "\u2068أحب\u2069"
+    assert alone(" ") == "␣"
+
+
 def contrast(a, b):
     """The contrast of two colors, as WCAG 2 defines it."""
 
@@ -140,3 +149,18 @@ def test_letters_stand_out_on_every_color():
 
 def test_percentages_are_rounded_and_nothing_is_nothing():
     assert [percent(x) for x in (0.0, 0.004, 0.006, 0.123, 1.0)] == ["", "", "1", "12", "100"]
+
+
+def test_colors_are_written_as_pages_have_them():
+    assert css((68, 1, 84)) == "#440154"
+
+
+def test_of_256_colors_the_nearest_is_taken_and_letters_stand_out_on_it():
+    # 16 + 36 r + 6 g + b, with steps at 0, 95, 135, 175, 215 and 255
+    assert indexed((0, 0, 0)) == (16, (0, 0, 0))
+    assert indexed((255, 255, 255)) == (231, (255, 255, 255))
+    assert indexed((253, 231, 37)) == (16 + 36 * 5 + 6 * 4 + 0, (255, 215, 0))
+    assert indexed((33, 145, 140)) == (16 + 36 * 0 + 6 * 2 + 2, (0, 135, 135))
+    for step in range(1001):
+        background = indexed(ramp(step / 1000))[1]
+        assert contrast(background, ink(background)) >= 4.5

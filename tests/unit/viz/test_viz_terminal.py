@@ -101,6 +101,20 @@ def test_colors_and_numbers_are_the_weights():
     assert [cell[6] for cell in second] == ["    ", " 13 ", " 87 "]
 
 
+def test_a_terminal_of_256_colors_gets_the_nearest():
+    alignment = Alignment(("a", "b", "c"), ("x",), np.array([[0.0, 1.0, 0.5]]))
+    row = render(alignment, color=8, width=80).splitlines()[1]
+    # violet #440154 is nearest to (95, 0, 95), yellow to (255, 215, 0), green to (0, 135, 135)
+    violet, yellow, green = 16 + 36 + 1, 16 + 36 * 5 + 6 * 4, 16 + 6 * 2 + 2
+    assert row == (
+        f"x \x1b[48;5;{violet};38;5;231m    \x1b[0m"
+        f"\x1b[48;5;{yellow};38;5;16m100 \x1b[0m\x1b[48;5;{green};38;5;16m 50 \x1b[0m"
+    )
+    assert plain(render(alignment, color=8, width=80)) == plain(
+        render(alignment, color=24, width=80)
+    )
+
+
 def test_many_columns_are_narrow_and_have_no_numbers():
     text = render(diagonal("a" * 30), color=True, width=80)
     row = text.splitlines()[1]

@@ -1,0 +1,119 @@
+"""`python -m dev.pictures MODEL… --run RUN`: the pictures of the documentation, from real models.
+
+Each MODEL is said as `name=file=line to translate`. The page is drawn by a real browser from a real
+server, the report by the same browser, and the terminal as a terminal would show it.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+OUT = ROOT / "docs" / "pictures"
+REGARD = str(Path(sys.executable).with_name("regard"))
+
+
+def main() -> None:
+    """Draw everything."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("models", nargs="+", metavar="NAME=FILE=LINE")
+    parser.add_argument("--run", type=Path, required=True, help="the folder of a training run")
+    given = parser.parse_args()
+    shown = [model.split("=", 2) for model in given.models]
+    OUT.mkdir(parents=True, exist_ok=True)
+    for name, file, line in shown:
+        terminal(name, file, line)
+    with browser() as chromium, served([file for _, file, _ in shown]) as address:
+        for name, file, line in shown:
+            page(chromium, address, name, Path(file).stem, line)
+        report(chromium, given.run)
+
+
+def terminal(name: str, file: str, line: str) -> None:
+    """Draw what `regard show` prints on a terminal with all colors."""
+    from rich.console import Console
+    from rich.text import Text
+
+    # script(1) gives the command a terminal of its own
+    command = f"{REGARD} show {file} '{line}' --width 100 2>/dev/null"
+    environment = {**os.environ, "COLORTERM": "truecolor", "TERM": "xterm-256color"}
+    printed = subprocess.run(
+        ["script", "--quiet", "--command", command, "/dev/null"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    with open(os.devnull, "w") as nowhere:
+        console = Console(record=True, width=100, file=nowhere)
+        console.print(Text.from_ansi(printed.replace("\r", "").strip("\n")))
+    svg = console.export_svg(title=f"regard show {Path(file).name} '{line}'")
+    # the font would be fetched from elsewhere: whatever is there does as well
+    svg = re.sub(r"@font-face \{.*?\}", "", svg, flags=re.DOTALL)
+    (OUT / f"terminal-{name}.svg").write_text(svg)
+
+
+@contextmanager
+def served(files: list[str]) -> Iterator[str]:
+    """Serve models, and yield the address."""
+    command = [REGARD, "serve", *files, "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        told = process.stdout.readline() if process.stdout else ""
+        try:
+            yield told.split(" at ")[1].split(" (")[0]
+        finally:
+            process.terminate()
+
+
+@contextmanager
+def browser() -> Iterator[Any]:
+    """Start Chromium."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        path = shutil.which("chromium")
+        found = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+def page(chromium: Any, address: str, name: str, model: str, line: str) -> None:
+    """Draw the page with one line translated; Chinese in dark, the rest in light."""
+    chinese = not line.isascii() and any("\u4e00" <= letter <= "\u9fff" for letter in line)
+    context = chromium.new_context(
+        viewport={"width": 1280, "height": 900},
+        locale="zh-CN" if chinese else "en-US",
+        color_scheme="dark" if chinese else "light",
+        reduced_motion="reduce",
+    )
+    opened = context.new_page()
+    opened.goto(address)
+    opened.wait_for_function("() => document.querySelector('#model').options.length > 0")
+    opened.select_option("#model", model)
+    opened.fill("textarea", line)
+    opened.wait_for_selector("[data-weight]")
+    opened.wait_for_timeout(1500)
+    opened.screenshot(path=OUT / f"page-{name}.png", full_page=True)
+    context.close()
+
+
+def report(chromium: Any, run: Path) -> None:
+    """Draw the report of a run."""
+    subprocess.run([REGARD, "report", str(run), "--out", "report.html", "--overwrite"], check=True)
+    context = chromium.new_context(viewport={"width": 1100, "height": 1500})
+    opened = context.new_page()
+    opened.goto(Path("report.html").absolute().as_uri())
+    opened.screenshot(path=OUT / "report.png")
+    context.close()
+    Path("report.html").unlink()
+
+
+if __name__ == "__main__":
+    main()

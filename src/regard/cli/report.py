@@ -1,0 +1,43 @@
+"""`regard report`: a training run on one page."""
+
+from pathlib import Path
+from typing import Annotated
+
+from regard.cli import options
+from regard.cli.options import file_argument, file_option, flag
+from regard.cli.output import refuse_output, write_output
+
+
+def report(
+    run: Annotated[Path, file_argument("RUN", "The folder of a run, as model.run.")],
+    out: Annotated[
+        Path | None, file_option("out", "The page; else report.html in the folder.", "FILE.html")
+    ] = None,
+    overwrite: Annotated[
+        bool, flag("overwrite", "Write over an older --out; the default file is.")
+    ] = False,
+) -> None:
+    """Put a training run on one page: curves, samples, errors, settings.
+
+    It opens from disk and needs no network; a run that is not finished is told as far as it came.
+    """
+    from regard.viz.report import to_report
+    from regard.viz.report_data import read_run
+
+    if out is not None:
+        refuse_output("report", out, ("html",), overwrite)
+    data = read_run(run)
+    path = out or run / "report.html"
+    write_output(path, to_report(data).encode())
+    count = len(data.validations)
+    state = "finished" if data.finished else "not finished"
+    told = f"{data.step:,} updates, {count:,} validation{'s' * (count != 1)}, {state}"
+    print(f"{path}: {told}")
+    for problem in data.problems:
+        print(problem)
+    model = run.with_name(run.name.removesuffix(".run") + ".regard")
+    if model.exists():
+        options.hint("regard", "info", model)
+    else:
+        # as far as it will have come by then
+        options.hint("regard", "report", run)

@@ -1,0 +1,110 @@
+"""`regard serve`: models behind HTTP, with the page to play with."""
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from regard.cli import options
+from regard.cli.options import Device, file_argument, whole
+from regard.config.documentation import document
+from regard.errors import ConfigError
+from regard.server.limits import Limits
+
+if TYPE_CHECKING:
+    from regard.translator import Translator
+
+NEEDED = ("fastapi", "uvicorn", "prometheus_client")
+"""What the extra `serve` brings."""
+
+
+def limit(name: str, metavar: str = "N") -> Any:
+    """Return the option of a limit; what it is for, and its default, stand where it is defined."""
+    entry = next(entry for entry in document(Limits) if entry.name == name)
+    words = f"{entry.text.rstrip('.')} ({entry.default})."
+    option = f"--max-{name}" if name != "batch_lines" else "--batch-lines"
+    return typer.Option(option.replace("_", "-"), metavar=metavar, help=words, show_default=False)
+
+
+def serve(
+    models: Annotated[
+        list[Path], file_argument("MODEL", "Model files; each is served by the stem of its name.")
+    ],
+    host: Annotated[
+        str, typer.Option(metavar="NAME", help="The address to listen at; 0.0.0.0 is everywhere.")
+    ] = "127.0.0.1",
+    port: Annotated[str, whole("port", "The port; 0 takes one that is free.", 0)] = "8000",
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Another name to be called by; may be said several times."
+        ),
+    ] = None,
+    bytes_: Annotated[str | None, limit("bytes")] = None,
+    lines: Annotated[str | None, limit("lines")] = None,
+    characters: Annotated[str | None, limit("characters")] = None,
+    seconds: Annotated[str | None, limit("seconds", "X")] = None,
+    queue_lines: Annotated[str | None, limit("queue_lines")] = None,
+    batch_lines: Annotated[str | None, limit("batch_lines")] = None,
+    beam_size: Annotated[str | None, limit("beam_size")] = None,
+    length: Annotated[str | None, limit("length")] = None,
+    answer_bytes: Annotated[str | None, limit("answer_bytes")] = None,
+    device: Device = "auto",
+) -> None:
+    """Serve models over HTTP, with a page to play with.
+
+    Ctrl-C or SIGTERM stops it: what was accepted is finished first.
+    """
+    given = options.values(
+        bytes=bytes_,
+        lines=lines,
+        characters=characters,
+        seconds=seconds,
+        queue_lines=queue_lines,
+        batch_lines=batch_lines,
+        beam_size=beam_size,
+        length=length,
+        answer_bytes=answer_bytes,
+    )
+    limits = Limits(**given)
+    _refuse(models, port)
+    from regard.server import run
+    from regard.server.app import create_app
+
+    with run.bind(host, int(port)) as taken:
+        translators = _loaded(models, device)
+        app = create_app(translators, limits, run.hosts(taken, host, allow_host or []))
+        run.serve(app, taken, lambda: _told(list(translators), run.address(taken)))
+
+
+def _refuse(models: Sequence[Path], port: str) -> None:
+    if int(port) > 65535:
+        raise ConfigError("serve", [f"port = {port}, but it must be at most 65535; 8000 would do"])
+    if missing := [name for name in NEEDED if find_spec(name) is None]:
+        problem = f"{missing[0]} is not installed, but the server needs it"
+        raise ConfigError("serve", [f'{problem}; pip install "regard[serve]" would do'])
+    by_name: dict[str, Path] = {}
+    for path in models:
+        if path.stem in by_name:
+            raise ConfigError(
+                "serve",
+                [
+                    f"{by_name[path.stem]} and {path} would both be {path.stem}, but names must "
+                    "differ; another name for one of the files would do"
+                ],
+            )
+        by_name[path.stem] = path
+
+
+def _loaded(models: Sequence[Path], device: str) -> "dict[str, Translator]":
+    from regard.translator import load
+
+    return {path.stem: load(path, device=device) for path in models}
+
+
+def _told(names: Sequence[str], address: str) -> None:
+    print(f"{', '.join(names)} at {address} (Ctrl-C stops)", flush=True)
+    asked = ("-H", "Content-Type: application/json", "-d", '{"text": "…"}')
+    options.hint("curl", *asked, f"{address}/v1/translate")

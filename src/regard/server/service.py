@@ -1,0 +1,208 @@
+"""From a body to an answer: what the routes of the app do."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, TypeVar, final
+
+from pydantic import ValidationError
+from starlette.requests import Request
+from starlette.responses import Response
+
+from regard.errors import RegardError
+from regard.server import body
+from regard.server.answers import Wanted
+from regard.server.limits import Limits
+from regard.server.metrics import Metrics
+from regard.server.problems import Refused, sentence, to_json
+from regard.server.wire import RescoreRequest, TranslateRequest
+from regard.server.worker import Job, Worker
+from regard.translator import Asked, Translator
+
+AT_ONCE = 16
+"""Lines that are read before anybody else gets a turn."""
+
+COLDEST = 0.001
+"""Smallest temperature but 0: logits divided by less would be no numbers any more."""
+
+Asking = TypeVar("Asking", TranslateRequest, RescoreRequest)
+
+
+@final
+class Service:
+    """Models by name, and the one worker that runs them."""
+
+    def __init__(self, translators: Mapping[str, Translator], limits: Limits) -> None:
+        self.translators = dict(translators)
+        self.limits = limits
+        self.metrics = Metrics()
+        self.worker = Worker(limits, self.metrics.batch)
+        self.metrics.waiting.set_function(lambda: self.worker.waiting)
+        self.stopping = False
+        self.open = 0
+
+    async def translate(self, request: Request) -> Response:
+        """Answer `POST /v1/translate`."""
+        return await self._answer(request, TranslateRequest, self._lines)
+
+    async def rescore(self, request: Request) -> Response:
+        """Answer `POST /v1/rescore`."""
+        return await self._answer(request, RescoreRequest, self._pairs)
+
+    async def _answer(
+        self,
+        request: Request,
+        kind: type[Asking],
+        read: Callable[[Translator, Asking], Awaitable[Job]],
+    ) -> Response:
+        """Read, wait, compute and write, all before the deadline."""
+        if self.stopping:
+            detail = "the server is stopping and takes nothing on; another one would do"
+            raise Refused(503, detail, {"Retry-After": "5", "Connection": "close"})
+        if self.open >= self.limits.queue_lines:
+            # their bodies are kept, also of clients that are slow
+            detail = f"{self.open:,} requests are open already; asking again later would do"
+            raise Refused(429, detail, {"Retry-After": "1", "Connection": "close"})
+        self.open += 1
+        try:
+            async with asyncio.timeout(self.limits.seconds):
+                asking = _parsed(kind, await body.read(request, self.limits.bytes))
+                name, translator = self._model(asking.model)
+                job = await read(translator, asking)
+                self.metrics.lines.labels(name).inc(len(job.lines))
+                answers = await self._wait(request, job) if job.lines else []
+        except TimeoutError:
+            most = f"{self.limits.seconds:g} seconds"
+            detail = f"the request was not done within {most}; fewer lines at a time would do"
+            raise Refused(504, detail, {"Connection": "close"}) from None
+        finally:
+            self.open -= 1
+        head = to_json({"model": name, "translations": []})[:-2]
+        return Response(b"".join((head, b",".join(answers), b"]}")), 200, None, "application/json")
+
+    async def _wait(self, request: Request, job: Job) -> list[bytes]:
+        """Wait for the worker; a client that is gone, or out of time, has its lines dropped."""
+        self.worker.submit(job)
+        hung_up = asyncio.ensure_future(body.hang_up(request))
+        either: set[asyncio.Future[Any]] = {hung_up, job.answers}
+        try:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            if not job.answers.done():
+                raise body.gone()
+            return job.answers.result()
+        finally:
+            hung_up.cancel()
+            job.answers.cancel()
+            self.worker.drop(job)
+
+    async def _lines(self, translator: Translator, asking: TranslateRequest) -> Job:
+        lines = [asking.text] if isinstance(asking.text, str) else asking.text
+        self._refuse_many("lines", len(lines))
+        self._refuse_long("line", *lines)
+        self._refuse_long("prefix", "".join(asking.prefix))
+        self._refuse_long("banned", "".join(asking.banned))
+        self._refuse_search(translator, asking)
+        asked = await _asked(translator, lines, asking.asked())
+        return Job(translator, asked, Wanted(asking.attention, asking.influence))
+
+    async def _pairs(self, translator: Translator, asking: RescoreRequest) -> Job:
+        sources = [pair.source for pair in asking.pairs]
+        self._refuse_many("pairs", len(sources))
+        self._refuse_long("source", *sources)
+        self._refuse_long("target", *("".join(pair.target) for pair in asking.pairs))
+        for number, asked in enumerate(await _asked(translator, sources, {}), start=1):
+            if asked.request is None:
+                raise Refused(
+                    422, f"source {number} is blank, but it must hold text; leaving it out would do"
+                )
+        pairs = [(pair.source, pair.target) for pair in asking.pairs]
+        return Job(translator, pairs, Wanted(asking.attention, asking.influence))
+
+    def _model(self, name: str | None) -> tuple[str, Translator]:
+        if name is None:
+            return next(iter(self.translators.items()))
+        if name not in self.translators:
+            known = ", ".join(self.translators)
+            raise Refused(422, f"model = {name[:60]!r}, but it must be one that is served: {known}")
+        return name, self.translators[name]
+
+    def _refuse_many(self, name: str, count: int) -> None:
+        if count > self.limits.lines:
+            most = f"{self.limits.lines:,}"
+            raise Refused(
+                413, f"there are {count:,} {name}, but at most {most} may be; {most} would do"
+            )
+
+    def _refuse_long(self, name: str, *texts: str) -> None:
+        most = self.limits.characters
+        for number, text in enumerate(texts, start=1):
+            if len(text) > most:
+                where = f"{name} {number}" if len(texts) > 1 else f"the {name}"
+                raise Refused(
+                    422,
+                    f"{where} has {len(text):,} characters, but it must have at most {most:,}; "
+                    f"its first {most:,} would do",
+                )
+
+    def _refuse_search(self, translator: Translator, asking: TranslateRequest) -> None:
+        """Keep one request from taking the worker for itself."""
+        own = translator.settings.search
+        beam, length = self.limits.beam_size, self.limits.length
+        most = {"beam_size": max(beam, own.beam_size), "nbest": max(beam, own.beam_size)}
+        most["max_length"] = max(length, own.max_length)
+        for name, limit in most.items():
+            value = getattr(asking, name)
+            if value is not None and value > limit:
+                raise Refused(
+                    422, f"{name} = {value}, but it must be at most {limit}; {limit} would do"
+                )
+        if 0 < (asking.temperature or 0) < COLDEST:
+            raise Refused(
+                422,
+                f"temperature = {asking.temperature}, but it must be 0 or at least {COLDEST}; "
+                "0 would do",
+            )
+
+
+def described(name: str, translator: Translator) -> dict[str, Any]:
+    """Return what is known of a model."""
+    looks = translator.models[0].decoder.looks
+    limits = [translator.settings.data.max_source_length]
+    limits += [m.max_source_length for m in translator.models if m.max_source_length is not None]
+    sides = {"source": translator.source, "target": translator.target}
+    return {
+        "name": name,
+        "attention": None if looks is None else {"layers": looks[0], "heads": looks[1]},
+        **{
+            name: {"tokenizer": side.tokenizer.kind, "symbols": len(side.vocabulary)}
+            for name, side in sides.items()
+        },
+        "parameters": sum(p.numel() for m in translator.models for p in m.parameters()),
+        "max_source_length": min(limits),
+        "search": asdict(translator.settings.search),
+        # a file from elsewhere may hold what Python writes and JSON does not know
+        "summary": json.loads(json.dumps(translator.summary), parse_constant=lambda _: None),
+    }
+
+
+def _parsed(kind: type[Asking], content: bytes) -> Asking:
+    try:
+        return kind.model_validate_json(content)
+    except ValidationError as error:
+        raise Refused(422, sentence(error, kind.model_fields)) from None
+
+
+async def _asked(
+    translator: Translator, lines: Sequence[str], options: Mapping[str, Any]
+) -> list[Asked]:
+    """Cut lines into tokens, a few at a time; what the model cannot take is refused."""
+    asked: list[Asked] = []
+    try:
+        # without lines the options are still looked at
+        for first in range(0, max(1, len(lines)), AT_ONCE):
+            asked += translator.ask(lines[first : first + AT_ONCE], **options)
+            await asyncio.sleep(0)
+    except RegardError as error:
+        raise Refused(422, str(error)) from None
+    return asked

@@ -1,0 +1,185 @@
+"""What goes over the wire, as decision 0004 has it: requests, read strictly, and answers."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Whole = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=0)]
+Step = Annotated[str, Field(pattern=r"^(0|[1-9][0-9]{0,8})$")]
+
+
+class _Strict(BaseModel):
+    """A field that nobody knows, or a value of another type, is refused."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
+
+
+class SearchOptions(_Strict):
+    """How to search; what is left out is the model's own."""
+
+    beam_size: Whole | None = Field(None, description="Hypotheses kept at each position.")
+    nbest: Whole | None = Field(None, description="Outputs for a line, best first.")
+    length_penalty: Annotated[float, Field(ge=0, le=10)] | None = Field(
+        None, description="Exponent of the length that a hypothesis' score is divided by."
+    )
+    max_length: Whole | None = Field(None, description="Most symbols of an output.")
+    min_length: Count | None = Field(None, description="Fewest symbols of an output.")
+    same_length: bool | None = Field(None, description="As many symbols as the source has.")
+    temperature: Annotated[float, Field(ge=0, le=100)] | None = Field(
+        None,
+        description="Draw each symbol, from logits divided by this, at least 0.001; 0 for not.",
+    )
+    top_k: Count | None = Field(None, description="Sample among so many, 0 for all.")
+    top_p: Annotated[float, Field(gt=0, le=1)] | None = Field(
+        None, description="Sample among the likeliest that together have this probability."
+    )
+    seed: Count | None = Field(None, description="Where the randomness of sampling begins.")
+
+
+class TranslateRequest(SearchOptions):
+    """Lines to translate, and how."""
+
+    text: str | list[str] = Field(description="A line or several; a blank one has a blank answer.")
+    model: str | None = Field(None, description="By name; the first one without.")
+    attention: bool = Field(False, description="Also where each token looked.")
+    influence: bool = Field(False, description="Also what moved each token, by gradient.")
+    prefix: str | list[str] = Field("", description="What every target begins with.")
+    pin: dict[Step, Count] = Field({}, description="Where a step has to look: step to position.")
+    banned: list[str] = Field([], description="Tokens that are never written.")
+    candidates: Annotated[int, Field(ge=0, le=20)] = Field(
+        0, description="So many of the best tokens at each position."
+    )
+    tree: bool = Field(False, description="Also what the search ever kept.")
+    unknown: Literal["copy", "mark"] = Field(
+        "copy", description="An unknown symbol: copy what was looked at, or mark it �."
+    )
+
+    def asked(self) -> dict[str, Any]:
+        """Return what `Translator.ask` takes besides the lines; what was left out is left out."""
+        search = {name: getattr(self, name) for name in SearchOptions.model_fields}
+        return {name: value for name, value in search.items() if value is not None} | {
+            "prefix": self.prefix,
+            "pin": {int(step): position for step, position in self.pin.items()},
+            "banned": self.banned,
+            "candidates": self.candidates,
+            "tree": self.tree,
+            "unknown": self.unknown,
+        }
+
+
+class Pair(_Strict):
+    """A source and the target that is forced through the model."""
+
+    source: str = Field(description="A line; not blank.")
+    target: str | list[str] = Field(description="As text, or as tokens.")
+
+
+class RescoreRequest(_Strict):
+    """Given targets: what would the model have said of each token?"""
+
+    pairs: list[Pair] = Field(description="Sources with their targets.")
+    model: str | None = Field(None, description="By name; the first one without.")
+    attention: bool = Field(False, description="Also where each token looked.")
+    influence: bool = Field(False, description="Also what moved each token, by gradient.")
+
+
+Row = list[float]
+
+
+class Alternative(BaseModel):
+    """Another target that the search found."""
+
+    text: str
+    tokens: list[str]
+    token_scores: Row
+    score: float
+    rank_score: float
+
+
+class Branch(BaseModel):
+    """A token that the search kept for a while."""
+
+    parent: int | None = Field(description="Place of the branch before, null at the beginning.")
+    token: str
+    score: float
+    total: float
+    kept: bool
+
+
+class Translation(BaseModel):
+    """What came of one line; `token_scores` and the rows of weights have one more for the end."""
+
+    source: str
+    text: str
+    score: float = Field(description="Sum of token_scores: log p(target | source).")
+    rank_score: float = Field(description="score / length^length_penalty, by which lines rank.")
+    tokens: list[str]
+    source_tokens: list[str]
+    token_scores: Row
+    attention: list[Row] = Field([], description="[T,S], the mean over layers and heads.")
+    layers: list[list[list[Row]]] = Field([], description="[T,L,H,S], where there are several.")
+    influence: list[Row] = Field([], description="[T,S], by gradient; a row's sum is 1.")
+    candidates: list[list[tuple[str, float]]] = []
+    alternatives: list[Alternative] = []
+    tree: list[Branch] = []
+    notes: list[str] = []
+
+
+class Answer(BaseModel):
+    """The translations of a request, in the order of its lines."""
+
+    model: str
+    translations: list[Translation]
+
+
+class Looks(BaseModel):
+    """How often a model looks at each step."""
+
+    layers: int
+    heads: int
+
+
+class Symbols(BaseModel):
+    """One side of a model's pairs."""
+
+    tokenizer: str
+    symbols: int
+
+
+class Model(BaseModel):
+    """A model that is served."""
+
+    name: str
+    attention: Looks | None
+    source: Symbols
+    target: Symbols
+    parameters: int
+    max_source_length: int
+    search: dict[str, Any]
+    summary: dict[str, Any]
+
+
+class Models(BaseModel):
+    """What is served, the first one being the one that is asked without a name."""
+
+    models: list[Model]
+    limits: dict[str, float]
+
+
+class Status(BaseModel):
+    """Whether the server is there."""
+
+    status: Literal["ok", "ready"]
+
+
+class Problem(BaseModel):
+    """What was refused, and why (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+
+
+SCHEMAS: list[type[BaseModel]] = [TranslateRequest, RescoreRequest, Answer, Models, Status, Problem]

@@ -1,0 +1,54 @@
+"""A page that stands alone: it fetches nothing, runs nothing, and is light or dark as its reader.
+
+`document` puts anything under a title; `to_page` puts an alignment there.
+"""
+
+from collections.abc import Sequence
+from html import escape
+
+from regard.viz.alignment import ATTENTION, Alignment
+from regard.viz.html import to_html
+from regard.viz.labels import heading, readable
+from regard.viz.svg import describe
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+"""What a browser may do for the page: use its styles."""
+
+STYLE = """
+:root { color-scheme: light dark; --ink: #1a1a1a; --soft: #555; --paper: #fff; --line: #d5d5d8;
+  --card: #f6f6f8; --accent: #2b4fa2; --mark: #ffe08a; --bar: #7d94c8; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e8e8ea; --soft: #b0b0b6; --paper: #17171a;
+  --line: #3c3c42; --card: #212126; --accent: #9db8ff; --mark: #5c4a00; --bar: #4f67a3; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 1rem; max-width: 72rem; background: var(--paper);
+  color: var(--ink); font: 1rem/1.5 system-ui, "Noto Sans", "Noto Sans CJK SC", sans-serif; }
+h1 { font-size: 1.5rem; line-height: 1.3; margin: .5rem 0; overflow-wrap: anywhere; }
+h2 { font-size: 1.2rem; margin: 2rem 0 .5rem; }
+p { max-width: 48rem; margin: .5rem 0; overflow-wrap: anywhere; }
+.soft { color: var(--soft); }
+.wide { overflow-x: auto; }
+""".strip()
+
+
+def document(title: str, body: str, style: str = "") -> str:
+    """Put a body, which is HTML, under a title, which is text."""
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(readable(title))}</title>\n<style>\n{STYLE}\n{style}</style>\n</head>\n"
+        f"<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
+    )
+
+
+def to_page(alignment: Alignment, lines: Sequence[str] = (), caption: str = ATTENTION) -> str:
+    """Draw the weights on a page of their own, under their two lines."""
+    parts = [f'<h1 dir="auto">{escape(heading(line))}</h1>' for line in lines[:1]]
+    parts += [f'<p dir="auto">→ <strong>{escape(heading(line))}</strong></p>' for line in lines[1:]]
+    told = describe(alignment, "").strip()
+    parts += [
+        to_html(alignment),
+        f'<p class="soft">{escape(caption)}</p>',
+        f"<details><summary>In words</summary><p>{escape(told)}</p></details>",
+    ]
+    return document(" → ".join(lines) or caption, "\n".join(parts))

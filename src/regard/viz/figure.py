@@ -1,0 +1,116 @@
+"""An alignment as PNG or PDF, through matplotlib (`regard[plots]`), which is imported only here.
+
+Letters are shaped and run as their script does: matplotlib does so from 3.11 on.
+"""
+
+import io
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from rich.cells import cell_len
+
+from regard.errors import InputError
+from regard.viz.alignment import ATTENTION, Alignment
+from regard.viz.colors import ANCHORS, css, ink, percent, ramp
+from regard.viz.fonts import families, nameless
+from regard.viz.labels import fit, heading, visible
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+CELL = 0.4
+"""Inches of a cell's side, or less where the picture would be wider than a wall."""
+
+WIDEST = 60
+LONGEST, LEVEL = 24, 3
+DOTS = 160
+"""Dots of an inch of PNG."""
+
+
+def to_image(
+    alignment: Alignment,
+    kind: Literal["png", "pdf"],
+    lines: Sequence[str] = (),
+    caption: str = ATTENTION,
+) -> bytes:
+    """Draw the weights as colored cells with percentages; the same weights are the same bytes."""
+    try:
+        import matplotlib as mpl
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise InputError(
+            f"matplotlib is not installed, but a {kind} needs it; pip install 'regard[plots]', or "
+            "a file that ends in .svg or .html, would do"
+        ) from error
+    drawn = alignment.source, alignment.target
+    source, target = ([fit(visible(token), LONGEST) for token in tokens] for tokens in drawn)
+    title = [heading(line) for line in lines]
+    everything = "".join((*source, *target, *title, caption))
+    plain = nameless(everything)
+    source, target, title = ([x.translate(plain) for x in part] for part in (source, target, title))
+    # a user's own style must not change what is drawn, nor a clock the bytes
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams["font.family"] = families(everything.translate(plain))
+        figure = Figure(figsize=_inches(alignment), dpi=DOTS)
+        axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+        _cells(axes, alignment)
+        _labels(axes, source, target)
+        _lines(axes, title, caption)
+        file = io.BytesIO()
+        unset: dict[str, Any] = {"CreationDate": None} if kind == "pdf" else {"Software": None}
+        figure.savefig(file, format=kind, metadata=unset, bbox_inches="tight", pad_inches=0.15)
+    return file.getvalue()
+
+
+def _inches(alignment: Alignment) -> tuple[float, float]:
+    rows, columns = alignment.weights.shape
+    side = min(CELL, WIDEST / max(1, rows, columns))
+    return max(1, columns) * side, max(1, rows) * side
+
+
+def _cells(axes: "Axes", alignment: Alignment) -> None:
+    from matplotlib.colors import LinearSegmentedColormap
+
+    rows, columns = alignment.weights.shape
+    if rows and columns:
+        colors = LinearSegmentedColormap.from_list("regard", list(map(css, ANCHORS)), N=1024)
+        axes.pcolormesh(alignment.weights, cmap=colors, vmin=0, vmax=1)
+    axes.set_xlim(0, max(1, columns))
+    axes.set_ylim(max(1, rows), 0)
+    size = 8 * _inches(alignment)[0] / (CELL * max(1, columns))
+    for row, weights in enumerate(alignment.weights.tolist()):
+        for column, weight in enumerate(weights):
+            if text := percent(weight):
+                where: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": size}
+                color = css(ink(ramp(weight)))
+                axes.text(column + 0.5, row + 0.5, text, color=color, **where)
+
+
+def _labels(axes: "Axes", source: Sequence[str], target: Sequence[str]) -> None:
+    """Write the tokens as they are: a dollar is no formula."""
+    rises = max(map(cell_len, source), default=0) > LEVEL
+    look: dict[str, Any] = {"rotation": 45, "ha": "left", "rotation_mode": "anchor"}
+    axes.set_xticks([n + 0.5 for n in range(len(source))])
+    axes.set_xticklabels(source, parse_math=False, **(look if rises else {}))
+    axes.set_yticks([n + 0.5 for n in range(len(target))])
+    axes.set_yticklabels(target, parse_math=False)
+    axes.tick_params(length=0, pad=4, top=True, labeltop=True, bottom=False, labelbottom=False)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+
+
+def _lines(axes: "Axes", title: Sequence[str], caption: str) -> None:
+    shown = [fit("→ " * (n > 0) + line, 80) for n, line in enumerate(title)]
+    axes.set_title("\n".join(shown), loc="left", fontsize=10, pad=8, parse_math=False)
+    axes.annotate(
+        "\n".join(textwrap.wrap(caption, 60)),
+        (0, 0),
+        (0, -10),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        va="top",
+        fontsize=8,
+        color="#555555",
+    )

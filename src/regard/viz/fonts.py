@@ -1,0 +1,141 @@
+"""Which installed fonts have the characters of a picture? Found, or said which to install.
+
+What matplotlib draws without a glyph is an empty box: here such a text is refused before.
+"""
+
+import unicodedata
+from collections.abc import Iterable
+from functools import cache
+
+from regard.errors import InputError
+
+DEFAULT = "DejaVu Sans"
+"""What matplotlib brings along."""
+
+NO_LETTERS = ("lastresort", ".lastresort", "adobeblank", "unicodebmpfallback")
+"""Fonts that have a box for every character; matplotlib brings one along."""
+
+PREFERRED = ("Noto Sans", "Noto Sans CJK SC", "Noto Sans SC", "Noto Sans Arabic")
+REGIONAL = {"HIRAGANA": "Noto Sans CJK JP", "KATAKANA": "Noto Sans CJK JP"}
+REGIONAL["HANGUL"] = "Noto Sans CJK KR"
+"""Where a text has these letters, its Chinese characters are drawn as there."""
+
+EAST_ASIAN = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "IDEOGRAPHIC", "FULLWIDTH")
+FIRST_RARE, FIRST_SYMBOL = 0x20000, 0x1F000
+
+
+def families(text: Iterable[str]) -> list[str]:
+    """Return fonts that together have every character, the first ones first to be asked."""
+    needed = {character for character in text if _drawn(character)}
+    found = _cover(needed)
+    if _missing(needed, found):
+        # what was installed since matplotlib last looked
+        _look_again()
+        found = _cover(needed)
+    if left := _missing(needed, found):
+        raise InputError(_sentence(sorted(left)))
+    return found
+
+
+def nameless(text: str) -> dict[int, str]:
+    """Return what stands for characters that no font can be expected to have, as U+E000."""
+    codes = {ord(character) for character in text if unicodedata.category(character) in _NAMELESS}
+    return {code: f"⟨{code:04X}⟩" for code in codes}
+
+
+_NAMELESS = {"Cn", "Co"}
+
+
+def _drawn(character: str) -> bool:
+    """Whether it has a shape of its own: joiners and variation selectors only change others."""
+    selector = "VARIATION SELECTOR" in unicodedata.name(character, "")
+    return unicodedata.category(character) != "Cf" and not selector and character != "\n"
+
+
+def _cover(needed: set[str]) -> list[str]:
+    """Take fonts as long as they add something."""
+    found = [DEFAULT]
+    scripts = {_script(character) for character in needed}
+    regional = [REGIONAL[name] for name in sorted(scripts & REGIONAL.keys())]
+    for name in (*regional, *PREFERRED):
+        if _missing(needed, found) & _characters(name):
+            found.append(name)
+    others = sorted(_installed(), key=lambda name: (not name.startswith("Noto Sans"), name))
+    while left := _missing(needed, found):
+        best = max(others, key=lambda name: len(left & _characters(name)), default=None)
+        if best is None or not left & _characters(best):
+            break
+        found.append(best)
+    return found
+
+
+def _missing(needed: set[str], found: Iterable[str]) -> set[str]:
+    return needed.difference(*map(_characters, found))
+
+
+def _installed() -> set[str]:
+    from matplotlib.font_manager import fontManager
+
+    upright = (e for e in fontManager.ttflist if (e.style, e.weight) == ("normal", 400))
+    names = {entry.name for entry in upright}
+    return {name for name in names if not name.lower().replace(" ", "").startswith(NO_LETTERS)}
+
+
+@cache
+def _characters(family: str) -> frozenset[str]:
+    """Return what a font can draw; nothing where it is not installed."""
+    from matplotlib.font_manager import FontProperties, fontManager, get_font
+
+    if family not in _installed():
+        return frozenset()
+    try:
+        path = fontManager.findfont(FontProperties(family=[family]), fallback_to_default=False)
+        return frozenset(map(chr, get_font(path).get_charmap()))
+    except (ValueError, RuntimeError, OSError):
+        return frozenset()
+
+
+def _look_again() -> None:
+    from matplotlib.font_manager import findSystemFonts, fontManager
+
+    known = {entry.fname for entry in fontManager.ttflist}
+    for path in sorted(set(findSystemFonts()) - known):
+        try:
+            fontManager.addfont(path)
+        except (RuntimeError, OSError, ValueError):
+            # no font that can be read; another one may do
+            continue
+    _characters.cache_clear()
+
+
+def _sentence(left: list[str]) -> str:
+    shown = ", ".join(left[:5]) + (f" and {len(left) - 5:,} more" if len(left) > 5 else "")
+    scripts = " and ".join(dict.fromkeys(map(_named, left)))
+    packages = " ".join(sorted({_package(character) for character in left}))
+    return (
+        f"no installed font has {shown} ({scripts}), but a picture of them needs one; "
+        f"apt-get install {packages}, or a file that ends in .svg or .html, would do"
+    )
+
+
+def _named(character: str) -> str:
+    script = _script(character)
+    if script == "CJK":
+        return "Chinese characters"
+    return (
+        "symbols" if not unicodedata.category(character).startswith(("L", "M")) else script.title()
+    )
+
+
+def _script(character: str) -> str:
+    return unicodedata.name(character, "UNNAMED").split()[0].split("-")[0]
+
+
+def _package(character: str) -> str:
+    """Return the package of Debian that has a font with it."""
+    code = ord(character)
+    if _script(character) in EAST_ASIAN:
+        return "fonts-hanazono" if code >= FIRST_RARE else "fonts-noto-cjk"
+    if code >= FIRST_SYMBOL or not unicodedata.category(character).startswith(("L", "M", "N")):
+        return "fonts-symbola"
+    return "fonts-noto-core"

@@ -1,0 +1,167 @@
+"""The report of a run: one page that needs no network, made from what its folder holds."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from regard.viz.document import document
+from regard.viz.report_curves import Curve, draw
+from regard.viz.report_data import RunData
+from regard.viz.report_lines import by_length, samples, table, text, watched, worst
+
+STYLE = """
+dl.facts { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; margin: 1rem 0; }
+dl.facts dt { color: var(--soft); } dl.facts dd { margin: 0; overflow-wrap: anywhere; }
+.curves { display: grid; gap: 1rem;
+  grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); }
+figure { margin: 0; padding: .75rem; background: var(--card); border: 1px solid var(--line);
+  border-radius: .5rem; min-width: 0; }
+figcaption { font-weight: 600; margin-bottom: .25rem; overflow-wrap: anywhere; }
+.curves svg { display: block; width: 100%; max-width: 34rem; height: auto; }
+.curves text { font-size: 12px; fill: var(--soft); }
+.grid { stroke: var(--line); } .curve { fill: none; stroke: var(--accent); stroke-width: 1.5; }
+.dot { fill: var(--accent); } .hit { fill: transparent; }
+.point:hover .dot { r: 5px; }
+.moments { display: flex; flex-wrap: wrap; gap: 1rem; align-items: start; }
+.moments .wide { max-height: 24rem; overflow: auto; } .moments figure { max-width: 100%; }
+.moments figcaption { max-width: 22rem; } .moments figcaption span { font-weight: normal; }
+table { border-collapse: collapse; width: 100%; }
+caption { text-align: start; color: var(--soft); padding-bottom: .25rem; }
+th, td { text-align: start; vertical-align: top; padding: .3rem .6rem;
+  border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }
+thead th { white-space: nowrap; } .number { text-align: end; white-space: nowrap; }
+td span[dir] { display: block; min-width: 8rem; overflow-wrap: break-word; }
+mark { background: var(--mark); color: inherit; border-radius: 2px; }
+.bar { display: block; height: 1em; background: var(--bar); margin-top: .25em; }
+summary { cursor: pointer; color: var(--accent); }
+@media (max-width: 40rem) { dl.facts { grid-template-columns: 1fr; gap: 0; }
+  dl.facts dd { margin-bottom: .4rem; } body { padding: .75rem; } }
+""".lstrip()
+
+
+def to_report(run: RunData) -> str:
+    """Tell of a run what there is to tell."""
+    sections = (
+        _head(run),
+        _curves(run),
+        watched(run),
+        by_length(run),
+        worst(run),
+        samples(run),
+        _scores(run),
+        _data(run),
+        _settings(run),
+    )
+    return document(f"{run.name}: training report", "\n".join(filter(None, sections)), STYLE)
+
+
+def _head(run: RunData) -> str:
+    rows = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in _facts(run))
+    told = "".join(f"<li>{text(problem)}</li>" for problem in run.problems)
+    damage = f"<p>What could not be read:</p><ul>{told}</ul>" if told else ""
+    return f'<h1>Training report: {text(run.name)}</h1>{damage}<dl class="facts">{rows}</dl>'
+
+
+def _facts(run: RunData) -> Iterator[tuple[str, str]]:
+    train = run.settings.get("train")
+    most = train.get("max_steps") if isinstance(train, dict) else None
+    of = f" of at most {most:,}" if isinstance(most, int) else ""
+    if run.finished:
+        yield "state", f"finished after {run.step:,} updates{of}"
+    elif run.step:
+        yield "state", f"not finished: update {run.step:,}{of}"
+    else:
+        yield "state", "no update is logged yet"
+    if run.validations:
+        best = run.validations[-1]["best"]
+        at = next((x["step"] for x in run.validations if x["score"] == best), None)
+        when = "" if at is None else f" at update {at:,}"
+        yield (
+            f"best {text(_metric(run))}",
+            f"{best:.4g}{when}, of {len(run.validations):,} validations",
+        )
+        if signature := run.validations[-1].get("signature"):
+            yield "its recipe", f"<code>{text(str(signature))}</code>, decoded greedily"
+    else:
+        yield "validations", "none yet"
+    if run.pace:
+        yield "time", _clock(run.pace[-1]["seconds"])
+    if isinstance(count := run.summary.get("train_pairs"), int):
+        held_out = text(str(run.summary.get("dev_sources")))
+        yield "pairs", f"{count:,} learned from, {held_out} sources held out"
+
+
+def _metric(run: RunData) -> str:
+    metric = str(run.validations[-1].get("metric", "score")) if run.validations else "score"
+    return "dev loss" if metric == "loss" else metric
+
+
+def _curves(run: RunData) -> str:
+    losses = [(x["step"], x["loss"]) for x in run.updates]
+    rates = [(x["step"], x["rate"]) for x in run.updates]
+    scores = [(x["step"], x["score"]) for x in run.validations]
+    speeds = [(x["step"], x["tokens_per_second"]) for x in run.pace]
+    curves = (
+        Curve("Training loss of a word", losses, "{:.3f}".format),
+        Curve(f"{_metric(run)} on the validation set", scores, "{:.2f}".format),
+        Curve("Learning rate", rates, from_zero=True),
+        Curve("Tokens a second", speeds, "{:,.0f}".format, from_zero=True),
+    )
+    drawn = "".join(map(draw, curves))
+    return f'<section><h2>Curves</h2><div class="curves">{drawn}</div></section>'
+
+
+def _scores(run: RunData) -> str:
+    scores = run.summary.get("scores")
+    if not isinstance(scores, list):
+        return ""
+    rows = [
+        (f"{x['value']:.2f}", text(str(x["name"])), f"<code>{text(str(x['signature']))}</code>")
+        for x in scores
+        if isinstance(x, dict) and {"name", "value", "signature"} <= x.keys()
+        if isinstance(x["value"], int | float)
+    ]
+    caption = "The finished model on the validation set, as it is used."
+    drawn = table(caption, ("value", "score", "recipe"), rows, 1)
+    return f"<section><h2>Scores</h2>{drawn}</section>"
+
+
+def _data(run: RunData) -> str:
+    known = {**run.recipe, **run.summary}
+    names = {"pairs": "fingerprint of the pairs", "dev": "fingerprint of the validation pairs"}
+    rows = [
+        (label, f"<code>{text(str(known.get(name) or 'held out from the pairs'))}</code>")
+        for name, label in names.items()
+        if name in known
+    ]
+    environment = run.recipe.get("environment")
+    if isinstance(environment, dict):
+        rows += [(text(str(k)), text(str(v))) for k, v in environment.items()]
+    if not rows:
+        return ""
+    drawn = table("What the result depends on, besides the settings.", ("what", "value"), rows)
+    return f"<section><h2>Data and machine</h2>{drawn}</section>"
+
+
+def _settings(run: RunData) -> str:
+    rows = [(text(name), f"<code>{text(str(value))}</code>") for name, value in _flat(run.settings)]
+    if not rows:
+        return ""
+    drawn = table("Every setting of the run.", ("setting", "value"), rows)
+    return (
+        f"<section><h2>Settings</h2><details><summary>all {len(rows)} of them</summary>"
+        f"{drawn}</details></section>"
+    )
+
+
+def _flat(tree: dict[str, Any], under: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in tree.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{under}{name}.")
+        else:
+            yield f"{under}{name}", value
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -1,0 +1,95 @@
+"""Curves of a run as inline SVG: axes with round numbers, and a title on every point."""
+
+from collections.abc import Callable, Sequence
+from html import escape
+from math import ceil, floor, log10
+from typing import NamedTuple
+
+from regard.viz.labels import readable
+
+WIDE, HIGH = 420, 220
+LEFT, RIGHT, TOP, BOTTOM = 56, 30, 12, 34
+MOST = 150
+"""Points of a curve; of more, neighbours are averaged."""
+
+
+class Curve(NamedTuple):
+    """Numbers over updates, what they are, and how one is written."""
+
+    title: str
+    points: Sequence[tuple[int, float]]
+    write: Callable[[float], str] = "{:.3g}".format
+    from_zero: bool = False
+
+
+def draw(curve: Curve) -> str:
+    """Draw a curve with its caption; without a point, say so."""
+    caption = f"<figcaption>{escape(readable(curve.title))}</figcaption>"
+    if not curve.points:
+        return f'<figure>{caption}<p class="soft">Nothing is logged yet.</p></figure>'
+    points, each = thinned(curve.points)
+    note = f" Each point is the mean of up to {each}." if each > 1 else ""
+    return f"<figure>{caption}{_picture(curve, points, _told(curve) + note)}</figure>"
+
+
+def thinned(points: Sequence[tuple[int, float]]) -> tuple[list[tuple[int, float]], int]:
+    """Average neighbours, at the update of the last, until a curve has few enough points."""
+    each = ceil(len(points) / MOST)
+    groups = [points[at : at + each] for at in range(0, len(points), each)]
+    return [(group[-1][0], sum(y for _, y in group) / len(group)) for group in groups], each
+
+
+def _told(curve: Curve) -> str:
+    (first, start), (last, end) = curve.points[0], curve.points[-1]
+    low, high = (pick(y for _, y in curve.points) for pick in (min, max))
+    write = curve.write
+    return (
+        f"{curve.title}: {write(start)} at update {first:,}, {write(end)} at update {last:,}; "
+        f"between {write(low)} and {write(high)}."
+    )
+
+
+def _picture(curve: Curve, points: list[tuple[int, float]], told: str) -> str:
+    values = [y for _, y in points]
+    down = min(0.0, *values) if curve.from_zero else min(values)
+    ticks_y = ticks(down, max(values))
+    ticks_x = [x for x in ticks(0, points[-1][0], 5) if x == int(x)]
+    low, high, right = ticks_y[0], ticks_y[-1], max(ticks_x[-1], points[-1][0])
+
+    def at(x: float, y: float) -> tuple[float, float]:
+        across = LEFT + (WIDE - LEFT - RIGHT) * x / right
+        up = TOP + (HIGH - TOP - BOTTOM) * (high - y) / (high - low)
+        return round(across, 1), round(up, 1)
+
+    parts = [f'<svg role="img" viewBox="0 0 {WIDE} {HIGH}"><title>{escape(readable(told))}</title>']
+    for y in ticks_y:
+        height = at(0, y)[1]
+        parts.append(f'<path class="grid" d="M{LEFT} {height}H{WIDE - RIGHT}"/>')
+        parts.append(f'<text x="{LEFT - 6}" y="{height + 4:g}" text-anchor="end">{y:,.6g}</text>')
+    for x in ticks_x:
+        place = f'x="{at(x, low)[0]}" y="{HIGH - BOTTOM + 16}" text-anchor="middle"'
+        parts.append(f"<text {place}>{x:,.0f}</text>")
+    parts.append(f'<text x="{WIDE - RIGHT}" y="{HIGH - 4}" text-anchor="end">updates</text>')
+    places = [at(x, y) for x, y in points]
+    line = " ".join(f"{x:g},{y:g}" for x, y in places)
+    parts.append(f'<polyline class="curve" points="{line}"/>')
+    for (x, y), (step, value) in zip(places, points, strict=True):
+        parts.append(
+            f'<g class="point"><title>update {step:,}: {escape(curve.write(value))}</title>'
+            f'<circle class="hit" cx="{x:g}" cy="{y:g}" r="9"/>'
+            f'<circle class="dot" cx="{x:g}" cy="{y:g}" r="2.5"/></g>'
+        )
+    return "".join(parts) + "</svg>"
+
+
+def ticks(low: float, high: float, count: int = 4) -> list[float]:
+    """Return round numbers at equal steps of 1, 2 or 5, from just below to just above."""
+    if high <= low:
+        # a level line needs room on both sides
+        room = abs(low) / 2 or 0.5
+        low, high = low - room, high + room
+    rough = (high - low) / count
+    ten = 10.0 ** floor(log10(rough))
+    step = next(ten * n for n in (1, 2, 5, 10) if ten * n >= rough * (1 - 1e-9))
+    first, last = floor(low / step + 1e-9), ceil(high / step - 1e-9)
+    return [float(f"{n * step:.10g}") for n in range(first, last + 1)]

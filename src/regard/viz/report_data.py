@@ -1,0 +1,195 @@
+"""What a run folder tells, read for its report: all that is whole, and a sentence for the rest.
+
+Files are read as they are, while a run may still write them; nothing here needs torch.
+"""
+
+import json
+import struct
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from regard.errors import DataError, InputError
+from regard.viz.alignment import Alignment
+
+END = "■"
+HEADER_LIMIT = 100_000_000
+"""Bytes of a header that is one: the length of a damaged file could be anything."""
+
+GREATEST = 1e300
+Entry = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class RunData:
+    """A run: what it was told, what it logged, how far it came, and what could not be read."""
+
+    name: str
+    settings: Entry
+    updates: list[Entry]
+    validations: list[Entry]
+    pace: list[Entry]
+    lines: list[Entry]
+    recipe: Entry
+    progress: Entry
+    summary: Entry
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the last save was the end."""
+        return self.progress.get("finished") is True
+
+    @property
+    def step(self) -> int:
+        """The last update that is known of."""
+        logged = [entry["step"] for entry in (*self.updates, *self.validations)]
+        return max([*logged, self.progress.get("step", 0)])
+
+
+def read_run(folder: Path) -> RunData:
+    """Read a run folder, also one of a run that still goes, was stopped, or is damaged."""
+    if not (folder / "settings.toml").exists() and not (folder / "log.jsonl").exists():
+        raise DataError(str(folder), None, _no_run(folder))
+    problems: list[str] = []
+    log = _entries(folder / "log.jsonl", problems)
+    metadata = _metadata(folder / "state.safetensors", problems)
+    recipe = _part(metadata, "recipe") or _part(_json(folder / "prepared.json", []), "recipe")
+    progress = _part(metadata, "progress")
+    finished = progress.get("finished") is True
+    # of a run that goes on with other settings, these are of its earlier end
+    lines = _entries(folder / "dev.jsonl", problems) if finished else []
+    return RunData(
+        name=folder.absolute().name,
+        settings=_toml(folder / "settings.toml", problems),
+        updates=_steps(log, "loss", "rate", "tokens"),
+        validations=_steps(log, "score", "best"),
+        pace=_steps(_entries(folder / "pace.jsonl", problems), "tokens_per_second", "seconds"),
+        lines=[x for x in lines if _numbers(x, "source_length", "edits", "length") and _texts(x)],
+        recipe=recipe,
+        progress=progress if _numbers(progress, "step") else {},
+        summary=_json(folder / "summary.json", problems) if finished else {},
+        problems=problems,
+    )
+
+
+def drawn(sample: Any) -> Alignment | None:
+    """Return the attention of a sample; None where there is none, or none that can be drawn."""
+    if not isinstance(sample, dict) or not sample.get("weights"):
+        return None
+    try:
+        return Alignment(sample["source_tokens"], (*sample["tokens"], END), sample["weights"])
+    except (InputError, KeyError, TypeError, ValueError):
+        return None
+
+
+def sampled(entry: Entry, name: str) -> Entry | None:
+    """Return a sample of a validation, if it is one."""
+    sample = entry.get(name)
+    parts = ("source", "target", "output")
+    whole = isinstance(sample, dict) and all(isinstance(sample.get(x), str) for x in parts)
+    return sample if whole else None
+
+
+def _no_run(folder: Path) -> str:
+    would = "a folder that regard train made, as model.run, would do"
+    beside = folder.with_name(folder.name.removesuffix(".regard") + ".run")
+    if folder.is_file():
+        would = f"{beside} would do" if beside.is_dir() else would
+        return f"it is a file, but it must be the folder of a run; {would}"
+    if not folder.exists():
+        return f"there is no such folder; {would}"
+    return f"it holds neither settings nor a log of a run; {would}"
+
+
+def _entries(path: Path, problems: list[str]) -> list[Entry]:
+    """Read JSON lines; the last may be half written, others that are no JSON are counted."""
+    found, bad = [], 0
+    lines = _text(path, problems).split("\n")
+    for line in lines:
+        try:
+            entry = json.loads(line) if line else None
+        except (ValueError, RecursionError):
+            # what stands behind the last line end is being written
+            bad += line is not lines[-1]
+            continue
+        if isinstance(entry, dict):
+            found.append(entry)
+    if bad:
+        problems.append(f"{path.name}: {bad:,} line{'s' * (bad > 1)} cannot be read, and left out")
+    return found
+
+
+def _json(path: Path, problems: list[str]) -> Entry:
+    return _parsed(path, problems, json.loads)
+
+
+def _toml(path: Path, problems: list[str]) -> Entry:
+    return _parsed(path, problems, tomllib.loads)
+
+
+def _parsed(path: Path, problems: list[str], parse: Callable[[str], Any]) -> Entry:
+    text = _text(path, problems)
+    try:
+        found = parse(text) if text else {}
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        problems.append(f"{path.name}: it is damaged, and left out")
+        return {}
+    return found
+
+
+def _text(path: Path, problems: list[str]) -> str:
+    try:
+        return path.read_bytes().decode(errors="replace")
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        problems.append(f"{path.name}: it cannot be read ({error.strerror or error})")
+        return ""
+
+
+def _metadata(path: Path, problems: list[str]) -> Entry:
+    """Read what stands in the header of a safetensors file, and none of its tensors."""
+    try:
+        with open(path, "rb") as file:
+            length = struct.unpack("<Q", file.read(8))[0]
+            header = json.loads(file.read(length) if length < HEADER_LIMIT else b"")
+            found = json.loads(header["__metadata__"]["regard"])
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, KeyError, TypeError, struct.error, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        problems.append(f"{path.name}: it is damaged; how far the run was saved is not known")
+        return {}
+    return found
+
+
+def _part(tree: Entry, name: str) -> Entry:
+    part = tree.get(name)
+    return part if isinstance(part, dict) else {}
+
+
+def _steps(entries: list[Entry], *names: str) -> list[Entry]:
+    """Return what was logged with these numbers, in the order of its updates."""
+    whole = [x for x in entries if _numbers(x, "step", *names) and x["step"] >= 1]
+    return sorted(whole, key=lambda entry: entry["step"])
+
+
+def _numbers(entry: Entry, *names: str) -> bool:
+    # written so that NaN, and whole numbers beyond any float, are outside too
+    return all(
+        isinstance(number := entry.get(name), int | float) and -GREATEST < number < GREATEST
+        for name in names
+    )
+
+
+def _texts(entry: Entry) -> bool:
+    """Whether a line of the validation set has its texts."""
+    targets = entry.get("targets")
+    whole = isinstance(targets, list) and targets and all(isinstance(x, str) for x in targets)
+    return bool(whole) and all(isinstance(entry.get(x), str) for x in ("source", "output"))

@@ -1,0 +1,174 @@
+"""Lines of a run for its report: one throughout, others by the way, the worst, errors by length."""
+
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from html import escape
+
+from regard.viz.alignment import Alignment
+from regard.viz.labels import readable
+from regard.viz.report_data import Entry, RunData, drawn, sampled
+from regard.viz.thumbnail import thumbnail
+
+MOMENTS, SAMPLES, WORST = 8, 30, 20
+"""Pictures of the line that is watched, samples, and worst lines: at most."""
+
+LONGEST = 300
+"""Characters of a line that are shown."""
+
+LENGTHS = (5, 10, 20, 40, 80)
+"""The longest sources of each group but the last."""
+
+
+def watched(run: RunData) -> str:
+    """Draw one line at several moments, so that one sees the attention come about."""
+    shown = [x for x in run.validations if sampled(x, "watched")]
+    if not shown:
+        return ""
+    first = shown[0]["watched"]
+    figures = "".join(_moment(entry) for entry in spread(shown, MOMENTS))
+    return (
+        "<section><h2>One line, as it was learned</h2>"
+        f'<p dir="auto">{text(first["source"])}</p>'
+        f'<p dir="auto" class="soft">right: {text(first["target"])}</p>'
+        f'<div class="moments">{figures}</div></section>'
+    )
+
+
+def _moment(entry: Entry) -> str:
+    sample = entry["watched"]
+    alignment = drawn(sample)
+    picture = "" if alignment is None else _scrolled(alignment, f"line, update {entry['step']:,}")
+    sign = " ✓" if sample["output"] == sample["target"] else ""
+    return (
+        f'<figure><figcaption>update {entry["step"]:,}{sign}<br><span dir="auto">'
+        f"{text(sample['output'], 100)}</span></figcaption>{picture}</figure>"
+    )
+
+
+def spread(entries: Sequence[Entry], most: int) -> list[Entry]:
+    """Take so many at equal distances, the first and the last among them."""
+    if len(entries) <= most:
+        return list(entries)
+    return [entries[round(n * (len(entries) - 1) / (most - 1))] for n in range(most)]
+
+
+def samples(run: RunData) -> str:
+    """Show the lines that were shown by the way, the last first."""
+    shown = [x for x in run.validations if sampled(x, "sample")]
+    if not shown:
+        return ""
+    kept = shown[: -SAMPLES - 1 : -1]
+    caption = "A line of the validation set after each validation, the last first"
+    caption += f"; the last {SAMPLES} of {len(shown):,}." if len(shown) > SAMPLES else "."
+    rows = [
+        (f"{x['step']:,}", *_compared(x["sample"]["source"], [x["sample"]["target"]], x["sample"]))
+        for x in kept
+    ]
+    pictures = [_folded(x) for x in kept]
+    cells = [(*row[:3], row[3] + picture) for row, picture in zip(rows, pictures, strict=True)]
+    heads = ("update", "source", "right", "output")
+    return f"<section><h2>Samples</h2>{table(caption, heads, cells)}</section>"
+
+
+def _folded(entry: Entry) -> str:
+    alignment = drawn(entry["sample"])
+    if alignment is None:
+        return ""
+    drawing = _scrolled(alignment, f"sample, update {entry['step']:,}")
+    return f"<details><summary>where it looked</summary>{drawing}</details>"
+
+
+def _scrolled(alignment: Alignment, name: str) -> str:
+    """Draw what may be wider than a phone; who has no mouse can reach it too."""
+    place = f'class="wide" role="region" aria-label="{name}" tabindex="0"'
+    return f"<div {place}>{thumbnail(alignment)}</div>"
+
+
+def by_length(run: RunData) -> str:
+    """Group the validation lines by the length of their sources, and count what is wrong."""
+    if not run.lines:
+        return ""
+    caption = (
+        "The finished model on the validation lines, by symbols of the source; errors are edits in "
+        "percent of the characters of the best right line."
+    )
+    heads = ("symbols", "lines", "exactly right", "errors")
+    rows = list(_groups(run.lines))
+    return f"<section><h2>Errors by length</h2>{table(caption, heads, rows, 3)}</section>"
+
+
+def _groups(lines: Sequence[Entry]) -> Iterator[tuple[str, ...]]:
+    for low, high in zip((0, *LENGTHS), (*LENGTHS, None), strict=True):
+        group = [
+            x
+            for x in lines
+            if x["source_length"] > low and (high is None or x["source_length"] <= high)
+        ]
+        if not group:
+            continue
+        right = 100 * sum(x["edits"] == 0 for x in group) / len(group)
+        wrong = 100 * sum(x["edits"] for x in group) / max(1, sum(x["length"] for x in group))
+        bar = f'<span class="bar" style="width:{min(100, wrong):.1f}%"></span>'
+        reach = f"{low + 1}–{high}" if high is not None else f"{low + 1} and more"
+        yield reach, f"{len(group):,}", f"{right:.1f} %", f"{wrong:.1f} % {bar}"
+
+
+def worst(run: RunData) -> str:
+    """Show the lines with most edits by their length."""
+    wrong = [x for x in run.lines if x["edits"] > 0]
+    if not run.lines:
+        return ""
+    if not wrong:
+        return "<section><h2>Worst lines</h2><p>Every line is right.</p></section>"
+    # sorted keeps the order of equals
+    wrong = sorted(wrong, key=lambda x: (-x["edits"] / max(1, x["length"]), -x["edits"]))
+    caption = f"{min(WORST, len(wrong))} of {len(wrong):,} lines that are not right"
+    rows = [
+        (
+            *_compared(x["source"], x["targets"], x),
+            f"{x['edits']:,} of {x['length']:,}",
+        )
+        for x in wrong[:WORST]
+    ]
+    heads = ("source", "right", "output", "edits, characters")
+    drawn_table = table(f"{caption}, the worst first.", heads, rows)
+    return f"<section><h2>Worst lines</h2>{drawn_table}</section>"
+
+
+def _compared(source: str, targets: Sequence[str], entry: Entry) -> tuple[str, str, str]:
+    """Return source, right and output, marked where the latter two differ."""
+    right, output = targets[0][:LONGEST], entry["output"][:LONGEST]
+    if output in targets:
+        right = output
+    marked = ["", ""]
+    for what, a, b, c, d in SequenceMatcher(None, right, output, autojunk=False).get_opcodes():
+        for n, part in enumerate((right[a:b], output[c:d])):
+            shown = text(part)
+            marked[n] += shown if what == "equal" or not part else f"<mark>{shown}</mark>"
+    others = len(targets) - 1
+    more = f' <span class="soft">or {others} other{"s" * (others > 1)}</span>' if others else ""
+    cells = text(source), marked[0] + more, marked[1] or '<span class="soft">(nothing)</span>'
+    return tuple(f'<span dir="auto">{cell}</span>' for cell in cells)  # type: ignore[return-value]
+
+
+def text(line: str, longest: int = LONGEST) -> str:
+    """Escape a line, and show what cannot be seen in it."""
+    cut = line[:longest] + "…" if len(line) > longest else line
+    return escape(readable(cut))
+
+
+def table(
+    caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]], numbers: int = 0
+) -> str:
+    """Lay out rows of HTML under their heads; the first columns are numbers."""
+    style = [' class="number"' if n < numbers else "" for n in range(len(heads))]
+    top = "".join(f'<th scope="col"{s}>{h}</th>' for h, s in zip(heads, style, strict=True))
+    body = "".join(
+        "<tr>" + "".join(f"<td{s}>{c}</td>" for c, s in zip(row, style, strict=True)) + "</tr>"
+        for row in rows
+    )
+    return (
+        f'<div class="wide" role="region" aria-label="{escape(caption)}" tabindex="0">'
+        f"<table><caption>{escape(caption)}</caption>"
+        f"<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>"
+    )

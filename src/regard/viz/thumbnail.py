@@ -1,0 +1,52 @@
+"""An alignment as a small picture among others: no numbers, its letters in the page's own color."""
+
+from html import escape
+
+from rich.cells import cell_len
+
+from regard.viz.alignment import Alignment
+from regard.viz.colors import css, ramp
+from regard.viz.labels import alone, fit, visible
+from regard.viz.svg import describe
+
+SIDE, SIZE, LETTER, LONGEST = 18, 12, 7.4, 12
+FAINTEST = 0.02
+"""Weights below this are as violet as none, to the eye."""
+
+
+def thumbnail(alignment: Alignment) -> str:
+    """Draw the weights as colored cells; each that is not nothing tells its number in its title."""
+    source, target = (
+        [fit(visible(token), LONGEST) for token in tokens]
+        for tokens in (alignment.source, alignment.target)
+    )
+    left = round(LETTER * max(map(cell_len, target), default=0) + 6)
+    widest = max(map(cell_len, source), default=0)
+    # one Chinese character stands; what is longer is turned
+    turned = widest > 2
+    top = round(LETTER * widest + 6) if turned else SIZE + 6
+    columns, rows = SIDE * len(source), SIDE * len(target)
+    parts = [
+        f'<svg role="img" viewBox="0 0 {left + columns} {top + rows}" width="{left + columns}" '
+        f'height="{top + rows}" font-size="{SIZE}" fill="currentColor">',
+        f"<title>{escape(describe(alignment, '').strip())}</title>",
+        f'<rect x="{left}" y="{top}" width="{columns}" height="{rows}" fill="{css(ramp(0))}"/>',
+    ]
+    for n, label in enumerate(source):
+        x, y = left + n * SIDE + SIDE // 2, top - 4
+        look = f'transform="rotate(-90 {x + 4} {y})"' if turned else 'text-anchor="middle"'
+        x += 4 * turned
+        parts.append(f'<text x="{x}" y="{y}" {look}>{escape(alone(label))}</text>')
+    for row, label in enumerate(target):
+        y = top + row * SIDE
+        end = f'x="{left - 4}" y="{y + 13}" text-anchor="end"'
+        parts.append(f"<text {end}>{escape(alone(label))}</text>")
+        parts += [
+            f'<rect x="{left + n * SIDE}" y="{y}" width="{SIDE}" height="{SIDE}" '
+            f'fill="{css(ramp(weight))}"><title>'
+            f"{escape(alone(alignment.source[n]))} → {escape(alone(alignment.target[row]))}: "
+            f"{weight:.0%}</title></rect>"
+            for n, weight in enumerate(alignment.weights[row].tolist())
+            if weight >= FAINTEST
+        ]
+    return "".join(parts) + "</svg>"

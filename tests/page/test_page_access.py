@@ -1,0 +1,287 @@
+"""The page for everybody: by keyboard, by ear, in the dark, on a phone, in two languages."""
+
+import pytest
+from page_driver import cell
+
+
+def focused(page):
+    """Return what has the focus, in a word."""
+    return page.page.evaluate(
+        """() => {
+            const node = document.activeElement;
+            const place = node.dataset.row ?? node.dataset.target;
+            const kind = node.getAttribute("role") ?? node.closest("ol, ul")?.id
+                ?? (node.matches("summary") ? "summary" : "");
+            return node.id || node.getAttribute("name") || kind + (place ? ":" + place : "");
+        }"""
+    )
+
+
+def tab_to(page, where):
+    for _ in range(40):
+        if focused(page) == where:
+            return
+        page.page.keyboard.press("Tab")
+    raise AssertionError(f"the Tab key never came to {where}")
+
+
+def stops(page):
+    """Press Tab from the text field on and list where it leads, until the end of the page."""
+    page.page.focus("#text")
+    found = []
+    for _ in range(60):
+        page.page.keyboard.press("Tab")
+        if page.page.evaluate("document.activeElement === document.body"):
+            break
+        visible = page.page.evaluate(
+            """() => {
+                const node = document.activeElement;
+                const seen = [node, node.nextElementSibling].filter(Boolean);
+                const ring = seen.some(one => getComputedStyle(one).outlineStyle !== "none");
+                const cursor = node.closest("svg")?.querySelector(".cursor");
+                return ring || Number(cursor?.getAttribute("width")) > 0;
+            }"""
+        )
+        assert visible, focused(page)
+        found.append(focused(page))
+    return found
+
+
+def test_the_tab_key_goes_everywhere_in_the_order_of_reading_and_shows_where_it_is(visit):
+    page = visit()
+    assert focused(page) == "text"
+    page.write("1234")
+    page.page.locator('#words button[data-target="3"]').press("Enter")
+    with page.answered():
+        page.page.locator('#menu [data-token="8"]').press("Enter")
+    found = stops(page)
+    assert found[:6] == ["chips", "undo", ":3", "view", "gridcell:0", "nbest"]
+    assert found[-4:] == ["copy-text", "copy-svg", "copy-json", "summary"]
+
+
+def test_a_word_is_changed_a_look_pinned_and_both_undone_by_keyboard_alone(visit):
+    page = visit()
+    keys = page.page.keyboard
+    page.type("1234")
+    tab_to(page, ":0")
+    keys.press("ArrowRight")
+    keys.press("End")
+    keys.press("ArrowLeft")
+    assert focused(page) == ":3"
+    keys.press("Enter")
+    assert focused(page) == "menuitemradio"
+    page.see("keyboard-menu")
+    keys.press("ArrowDown")
+    with page.answered():
+        keys.press("Enter")
+    changed = page.text()
+    assert changed[:3] == "432"
+    assert changed != "4321"
+    assert focused(page) == ":3"
+    tab_to(page, "gridcell:0")
+    keys.press("ArrowRight")
+    keys.press("ArrowDown")
+    assert focused(page) == "gridcell:1"
+    assert float(page.page.get_attribute("#readout", "data-weight")) == page.weights()[1][1]
+    with page.answered():
+        keys.press("Enter")
+    assert page.weights()[1] == [0, 1, 0, 0]
+    assert focused(page) == "gridcell:1"
+    page.see("keyboard-pinned")
+    with page.answered():
+        keys.press("Control+z")
+    assert page.text() == changed
+    with page.answered():
+        keys.press("Control+z")
+    assert page.text() == "4321"
+
+
+def test_the_arrow_keys_reach_every_cell_and_label_of_the_map(visit):
+    page = visit()
+    page.write("123")
+    page.page.locator(cell(0, 0)).focus()
+    keys = page.page.keyboard
+    keys.press("ArrowLeft")
+    assert focused(page) == "rowheader:0"
+    keys.press("ArrowRight")
+    keys.press("ArrowUp")
+    assert focused(page) == "columnheader"
+    keys.press("Control+End")
+    rows = len(page.tokens())
+    assert focused(page) == f"gridcell:{rows - 1}"
+    keys.press("ArrowDown")
+    keys.press("ArrowRight")
+    assert page.page.evaluate("document.activeElement.dataset.column") == "2"
+    keys.press("Home")
+    assert focused(page) == f"rowheader:{rows - 1}"
+    keys.press("Enter")
+    assert focused(page) == "menuitemradio"
+    keys.press("Escape")
+    assert focused(page) == f"rowheader:{rows - 1}"
+
+
+def test_the_focus_comes_home_from_a_menu_though_the_map_was_drawn_anew(visit):
+    page = visit()
+    page.write("123")
+    page.page.locator('.heatmap [role="rowheader"] >> nth=1').focus()
+    page.page.keyboard.press("Enter")
+    page.page.evaluate("() => { window.old = document.querySelector('.heatmap'); }")
+    page.page.set_viewport_size({"width": 700, "height": 900})
+    page.page.wait_for_function("() => !window.old.isConnected")
+    page.page.keyboard.press("Escape")
+    assert focused(page) == ":1"
+
+
+def test_a_look_is_pinned_from_the_menu_and_set_free_again(visit):
+    page = visit()
+    page.write("1234")
+    page.page.locator('#words button[data-target="0"]').press("Enter")
+    with page.answered():
+        page.page.locator('#menu [data-pin="2"]').press("Enter")
+    assert page.weights()[0] == [0, 0, 1, 0]
+    page.page.locator('#words button[data-target="0"]').press("Enter")
+    assert page.page.get_attribute('#menu [data-pin="2"]', "aria-checked") == "true"
+    with page.answered():
+        page.page.locator('#menu [data-pin="free"]').press("Enter")
+    assert page.text() == "4321"
+
+
+def test_on_a_phone_the_page_never_scrolls_sideways(visit):
+    page = visit(width=360, height=740, has_touch=True)
+    page.write("12345678901234567890")
+    page.page.click("#beam-details summary")
+    page.page.click("#views label >> nth=2")
+    page.page.wait_for_selector('.heatmap[data-kind="influence"]')
+    sizes = "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+    wide, seen = page.page.evaluate(sizes)
+    assert wide <= seen <= 360
+    assert page.page.evaluate(
+        "[...document.querySelectorAll('#maps .scroller')].some(n => n.scrollWidth > n.clientWidth)"
+    )
+    page.see("narrow")
+    page.page.tap('#words button[data-target="2"]')
+    box = page.page.locator("#menu").bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 360
+
+
+def test_a_finger_points_first_and_pins_with_a_second_tap(visit):
+    page = visit(width=360, height=740, has_touch=True)
+    page.write("1234")
+    page.page.tap(cell(1, 2))
+    assert float(page.page.get_attribute("#readout", "data-weight")) == page.weights()[1][2]
+    assert page.page.locator(".chip").count() == 0
+    with page.answered():
+        page.page.tap(cell(1, 2))
+    assert page.weights()[1] == [0, 0, 1, 0]
+
+
+def background(page):
+    return page.page.evaluate("getComputedStyle(document.body).backgroundColor")
+
+
+def test_colors_follow_the_system_until_the_switch_is_used(visit):
+    page = visit(color_scheme="dark")
+    page.write("1234")
+    dark = background(page)
+    assert page.page.get_attribute("#theme", "aria-pressed") == "true"
+    page.see("dark")
+    page.page.click("#theme")
+    light = background(page)
+    assert light != dark
+    page.page.reload()
+    page.page.wait_for_function("() => document.querySelector('#model').options.length > 0")
+    assert background(page) == light
+    assert background(visit()) == light
+
+
+def test_the_interface_is_chinese_where_the_browser_is_and_can_be_switched(visit):
+    page = visit(locale="zh-CN")
+    page.write("1234")
+    assert page.page.get_attribute("html", "lang") == "zh-Hans"
+    assert page.text("#heat-title") == "它看向哪里"
+    assert page.text("#announcer") == "译文：4321"  # noqa: RUF001
+    page.see("chinese")
+    page.page.click("#language")
+    assert page.page.get_attribute("html", "lang") == "en"
+    assert page.text("#heat-title") == "Where it looked"
+    assert page.page.locator("#views label").all_text_contents() == [
+        "Attention",
+        "Influence",
+        "Both",
+    ]
+    assert "from" in page.page.get_attribute(cell(0, 0), "aria-label")
+
+
+def test_both_languages_say_all_of_it(visit):
+    page = visit()
+    missing = page.page.evaluate(
+        """async () => {
+            const words = await (await fetch("words.js")).text();
+            const names = (name) => {
+                const body = words.split(`const ${name} = {`)[1].split("\\n};")[0];
+                return [...body.matchAll(/^  (\\w+):/gm)].map(found => found[1]);
+            };
+            const [english, chinese] = [names("ENGLISH"), names("CHINESE")];
+            return [english.length, english.filter(name => !chinese.includes(name)),
+                chinese.filter(name => !english.includes(name))];
+        }"""
+    )
+    assert missing[0] > 60
+    assert missing[1:] == [[], []]
+
+
+def test_arabic_stands_in_its_own_direction_and_spaces_can_be_seen(visit):
+    page = visit()
+    page.choose("arabic")
+    page.write("خب ت")
+    assert page.page.locator("#words li .word").all_text_contents() == ["خ", "ب", "␣", "ت"]
+    direction = "node => getComputedStyle(node).direction"
+    assert page.page.eval_on_selector("#text", direction) == "rtl"
+    assert page.page.eval_on_selector("#words ul", direction) == "rtl"
+    first, second = (
+        page.page.locator(f"#words li >> nth={at}").bounding_box()["x"] for at in (0, 1)
+    )
+    assert first > second
+    page.see("arabic")
+
+
+def grave(page, axe, **options):
+    """Return what axe-core calls serious or critical, with the first places of each."""
+    found = axe.run(page.page, options={"resultTypes": ["violations"], **options}).response
+    return [
+        (one["id"], [node["html"][:120] for node in one["nodes"]][:3])
+        for one in found["violations"]
+        if one["impact"] in ("serious", "critical")
+    ]
+
+
+def test_axe_finds_nothing_serious_in_the_main_states(visit):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    page = visit()
+    assert grave(page, axe) == []
+    page.write("1234\n987")
+    page.take(0, "3")
+    page.pin(1, 1)
+    with page.answered():
+        page.page.click("#views label >> nth=2")
+    page.page.click("#beam-details summary")
+    assert grave(page, axe) == []
+    page.page.click('#words button[data-target="0"]')
+    assert grave(page, axe) == []
+    page.page.keyboard.press("Escape")
+    with page.answered():
+        page.choose("many-looks")
+    assert grave(page, axe) == []
+    page.page.fill("#text", "1" * 201)
+    page.page.wait_for_selector("#problem:not(:empty)")
+    assert grave(page, axe) == []
+
+
+def test_axe_finds_enough_contrast_in_the_dark(visit):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    page = visit(color_scheme="dark")
+    page.write("1234\n987")
+    page.take(0, "3")
+    page.page.click('#words button[data-target="0"]')
+    assert grave(page, axe, runOnly=["color-contrast"]) == []

@@ -1,0 +1,39 @@
+"""The page draws by the rules of the terminal and the files: same labels, same colors."""
+
+import numpy as np
+
+from regard.viz.colors import ink, percent, ramp
+from regard.viz.labels import visible
+
+LABELS = ["", " ", "a b", "\t", "\n", "\x7f", "\u200d", "a\u200db", "\u202e", "\u0301", "e\u0301"]
+LABELS += ["▁Je", "我", "خ", "\xa0", "\u3000", "👩\u200d👩", "\ufeffx", "</s>", "<b>"]
+
+
+def test_labels_are_those_of_the_terminal(visit):
+    shown = visit().page.evaluate(
+        "async labels => labels.map((await import('./labels.js')).visible)", LABELS
+    )
+    assert shown == [visible(label) for label in LABELS]
+
+
+def test_colors_and_percentages_are_those_of_the_files(visit):
+    weights = [*np.linspace(-0.1, 1.1, 241).tolist(), 0.005, 0.015, 0.125, 0.375]
+    shown = visit().page.evaluate(
+        """async weights => {
+            const { ink, percent, ramp } = await import("./colors.js");
+            return weights.map(w => [ramp(w), ink(ramp(w)), percent(Math.max(w, 0))]);
+        }""",
+        weights,
+    )
+    assert shown == [[list(ramp(w)), list(ink(ramp(w))), percent(max(w, 0))] for w in weights]
+
+
+def test_two_outputs_differ_in_what_no_common_subsequence_holds(visit):
+    lost, gained = visit().page.evaluate(
+        """async () => {
+            const { difference } = await import("./difference.js");
+            const { lost, gained } = difference([..."abcde"], [..."axcey"]);
+            return [[...lost], [...gained]];
+        }"""
+    )
+    assert (lost, gained) == ([1, 3], [1, 4])

@@ -1,0 +1,115 @@
+"""The numbers of the page, of its SVG and of its JSON are the model's: forced, they come again."""
+
+import json
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+NEAR = {"rtol": 0, "atol": 1e-6}
+SCORES = {"rtol": 1e-6, "atol": 1e-6}
+
+
+def forced(models, name, source, tokens):
+    return models[name].rescore([(source, tokens)])[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [("bahdanau2015", "1234"), ("vaswani2017", "31415"), ("many-looks", "abcj"), ("arabic", "خبت")],
+)
+def test_the_weights_and_scores_of_the_page_are_those_of_a_forced_output(
+    visit, models, name, source
+):
+    page = visit()
+    page.choose(name)
+    page.write(source)
+    answer = json.loads(page.copied("json"))
+    again = forced(models, name, source, answer["translation"]["tokens"])
+    np.testing.assert_allclose(page.weights(), again.attention, **NEAR)
+    np.testing.assert_allclose(page.scores(), again.token_scores, **SCORES)
+    np.testing.assert_allclose(answer["translation"]["attention"], again.attention, **NEAR)
+    np.testing.assert_allclose(answer["translation"]["token_scores"], again.token_scores, **SCORES)
+    assert answer["model"] == answer["request"]["model"] == name
+    np.testing.assert_allclose(weights_of(page.copied("svg")), again.attention, **NEAR)
+
+
+def weights_of(svg):
+    """Read a copied picture back, as anybody could."""
+    cells = [cell for cell in ElementTree.fromstring(svg).iter() if "data-weight" in cell.attrib]
+    columns = 1 + max(int(cell.attrib["data-column"]) for cell in cells)
+    weights = np.array([float(cell.attrib["data-weight"]) for cell in cells])
+    return weights.reshape(-1, columns)
+
+
+def test_after_a_change_the_numbers_are_those_of_the_changed_output(visit, models):
+    page = visit()
+    page.write("1234")
+    page.take(1, "7")
+    tokens = page.tokens()[:-1]
+    again = forced(models, "bahdanau2015", "1234", tokens)
+    assert tokens[1] == "7"
+    np.testing.assert_allclose(page.weights(), again.attention, **NEAR)
+    np.testing.assert_allclose(page.scores(), again.token_scores, **SCORES)
+
+
+def test_every_layer_and_head_and_each_average_is_the_models(visit, models):
+    page = visit()
+    page.choose("many-looks")
+    page.write("abcj")
+    tokens = json.loads(page.copied("json"))["translation"]["tokens"]
+    layers = forced(models, "many-looks", "abcj", tokens).layers
+    assert layers.shape[1:3] == (3, 2)
+    for layer in (None, 0, 1, 2):
+        page.page.select_option("#layer", "mean" if layer is None else str(layer + 1))
+        for head in (None, 0, 1):
+            page.page.select_option("#head", "mean" if head is None else str(head + 1))
+            picked = layers if layer is None else layers[:, [layer]]
+            picked = picked if head is None else picked[:, :, [head]]
+            np.testing.assert_allclose(page.weights(), picked.mean(axis=(1, 2)), **NEAR)
+    page.see("layers-and-heads")
+
+
+def test_the_influence_is_the_gradients_beside_the_attention(visit, models):
+    page = visit()
+    page.write("1234")
+    with page.answered():
+        page.page.click("#views label >> nth=2")
+    page.page.wait_for_selector('.heatmap[data-kind="influence"]')
+    answer = models["bahdanau2015"].translate("1234", beam_size=5)
+    moved = models["bahdanau2015"].influence(answer)
+    np.testing.assert_allclose(page.weights("influence"), moved, **NEAR)
+    np.testing.assert_allclose(page.weights("attention"), answer.attention, **NEAR)
+    both = weights_of(page.copied("svg"))
+    np.testing.assert_allclose(both, [*answer.attention, *moved], **NEAR)
+    assert "by gradient" in page.text('figure[data-kind="influence"] figcaption')
+    page.see("attention-and-influence")
+
+
+def test_a_model_without_attention_says_so_and_shows_what_moved_it(visit, models):
+    page = visit()
+    page.choose("cho2014")
+    page.write("1234")
+    answer = models["cho2014"].translate("1234", beam_size=5)
+    moved = models["cho2014"].influence(answer)
+    np.testing.assert_allclose(page.weights("influence"), moved, **NEAR)
+    assert page.page.locator('.heatmap[data-kind="attention"]').count() == 0
+    assert page.page.is_hidden("#views")
+    assert page.text("#heat-title") == "What moved it"
+    assert page.text("figcaption").startswith("cho2014 has no attention: ")
+    page.see("no-attention")
+    page.page.click('#words button[data-target="0"]')
+    assert page.page.locator("#menu [data-pin]").count() == 0
+
+
+def test_the_confidence_of_a_token_is_e_to_its_score(visit):
+    page = visit()
+    page.choose("many-looks")
+    page.write("abcj")
+    shown = page.page.eval_on_selector_all(
+        "#words button", "nodes => nodes.map(node => Number(node.dataset.probability))"
+    )
+    np.testing.assert_allclose(shown, np.exp(page.scores()), rtol=1e-12)
+    share = 100 * shown[0]
+    written = page.text("#words button >> nth=0 >> .number")
+    assert written == (f"{share:.0f} %" if share >= 9.95 else f"{share:.1f} %")

@@ -1,0 +1,249 @@
+"""What people do with the page: type, look, change, pin, undo, copy."""
+
+from page_driver import cell
+
+
+def test_typing_translates_without_a_button_and_says_so_to_a_screen_reader(visit):
+    page = visit()
+    assert page.page.get_by_label("Your text", exact=True).get_attribute("id") == "text"
+    page.see("empty")
+    page.type("1234")
+    assert page.text() == "4321"
+    assert page.text("#announcer") == "Translation: 4321"
+    assert page.tokens() == ["4", "3", "2", "1", "■"]
+    assert page.text("#heat [role=columnheader] >> nth=0") == "\u20681\u2069"
+    page.see("typed")
+
+
+def test_an_emptied_field_empties_the_answer(visit):
+    page = visit()
+    page.write("1234")
+    page.page.fill("#text", "  ")
+    page.page.wait_for_selector("#answer", state="hidden")
+    assert page.page.is_visible("#waiting")
+
+
+def test_pointing_at_a_cell_lights_up_its_two_words_and_reads_its_weight(visit):
+    page = visit()
+    page.write("1234")
+    page.page.hover(cell(1, 2))
+    assert page.page.eval_on_selector_all(
+        "#words .lit", "nodes => nodes.map(node => [node.dataset.target, node.dataset.source])"
+    ) == [[None, "2"], ["1", None]]
+    weight = page.weights()[1][2]
+    assert float(page.page.get_attribute("#readout", "data-weight")) == weight
+    assert f"\u20683\u2069 from \u20683\u2069: {weight:.6f}" in page.text("#readout")
+    assert page.page.is_hidden("#tip")
+    page.see("hover")
+    page.page.mouse.move(1, 1)
+    assert page.page.locator("#words .lit").count() == 0
+
+
+def test_where_the_weight_would_be_read_out_of_sight_it_stands_at_the_cell(visit):
+    page = visit(height=300)
+    page.write("1234")
+    page.page.hover(cell(4, 0))
+    assert page.page.is_visible("#tip")
+    assert page.text("#tip") == page.text("#readout")
+
+
+def test_pointing_at_a_written_token_tints_what_was_read_by_its_weights(visit):
+    page = visit()
+    page.write("1234")
+    page.page.hover('#words button[data-target="0"]')
+    tints = page.page.eval_on_selector_all(
+        "#words .tinted", "nodes => nodes.map(n => Number(n.style.getPropertyValue('--share')))"
+    )
+    assert tints == page.weights()[0]
+
+
+def test_another_word_is_taken_and_the_rest_is_decoded_anew(visit, models):
+    page = visit()
+    page.write("1234")
+    page.page.click('#words button[data-target="1"]')
+    page.see("alternatives")
+    offered = page.page.eval_on_selector_all(
+        "#menu [data-token]", "nodes => nodes.map(n => [n.dataset.token, Number(n.dataset.score)])"
+    )
+    expected = models["bahdanau2015"].translate("1234", beam_size=5, candidates=8).candidates[1]
+    assert offered == [list(pair) for pair in expected]
+    other = offered[1][0]
+    page.page.keyboard.press("Escape")
+    page.take(1, other)
+    tokens = page.tokens()
+    assert tokens[:2] == ["4", other]
+    again = models["bahdanau2015"].translate("1234", beam_size=5, prefix=["4", other])
+    assert page.text() == again.text
+    assert page.text(".chip span") == f"2: \u20683\u2069 → \u2068{other}\u2069"
+    assert page.page.get_attribute('#words button[data-target="1"]', "aria-label").endswith(
+        ", changed"
+    )
+    assert page.text("#before del >> nth=0") == "3"
+    page.see("word-changed")
+
+
+def test_a_pinned_step_looks_there_and_nowhere_else(visit, models):
+    page = visit()
+    page.write("1234")
+    page.pin(0, 1)
+    assert page.weights()[0] == [0, 1, 0, 0]
+    pinned = models["bahdanau2015"].translate("1234", beam_size=5, pin={0: 1})
+    assert page.text() == pinned.text != "4321"
+    assert page.scores() == list(pinned.token_scores)
+    assert "looks at" in page.text(".chip span")
+    page.see("pinned")
+    page.pin(0, 1)
+    assert page.text() == "4321"
+    assert page.page.locator(".chip").count() == 0
+
+
+def test_changes_are_undone_and_done_again_and_taken_away_one_by_one(visit):
+    page = visit()
+    page.write("1234")
+    page.take(3, "8")
+    page.pin(0, 1)
+    changed = page.text()
+    with page.answered():
+        page.page.click("#undo")
+    assert page.text() == "4328"
+    with page.answered():
+        page.page.keyboard.press("Control+z")
+    assert page.text() == "4321"
+    page.see("undone")
+    with page.answered():
+        page.page.keyboard.press("Control+Shift+z")
+    with page.answered():
+        page.page.keyboard.press("Control+y")
+    assert page.text() == changed
+    assert page.page.is_disabled("#redo")
+    with page.answered():
+        page.page.click(".chip >> nth=1 >> button")
+    assert page.text() == "4328"
+    with page.answered():
+        page.page.click(".chip button")
+    assert page.text() == "4321"
+
+
+def test_the_first_of_two_changes_is_put_back_and_the_second_stays(visit):
+    page = visit()
+    page.write("1234")
+    page.take(0, "9")
+    page.take(2, "9")
+    tokens = page.tokens()
+    assert [tokens[0], tokens[2]] == ["9", "9"]
+    with page.answered():
+        page.page.click(".chip >> nth=0 >> button")
+    assert page.tokens()[:3] == ["4", tokens[1], "9"]
+    assert page.page.locator(".chip").count() == 1
+
+
+def test_ctrl_z_in_the_text_field_is_the_fields_own(visit):
+    page = visit()
+    page.write("1234")
+    page.take(0, "9")
+    page.page.focus("#text")
+    page.page.keyboard.press("Control+z")
+    assert page.page.is_enabled("#undo")
+
+
+def test_an_output_can_end_earlier_or_go_on(visit):
+    page = visit()
+    page.write("1234")
+    page.take(3, "</s>")
+    assert page.tokens() == ["4", "3", "2", "■"]
+    assert page.text(".chip span") == "4: \u20681\u2069 → \u2068■\u2069"
+    with page.answered():
+        page.page.click("#undo")
+    page.take(4, "7")
+    assert page.tokens()[:5] == ["4", "3", "2", "1", "7"]
+
+
+def test_one_of_the_best_outputs_is_looked_at_and_given_back(visit, models):
+    page = visit()
+    page.write("1234")
+    best = models["bahdanau2015"].translate("1234", beam_size=5, nbest=5).alternatives
+    assert page.page.locator("#nbest .to").all_text_contents() == [one.text for one in best]
+    with page.answered():
+        page.page.click("#nbest li >> nth=2 >> button")
+    assert page.text() == best[2].text
+    assert page.page.locator("#nbest li").count() == 5
+    assert abs(sum(page.scores()) - best[2].score) < 1e-6
+    page.see("another-of-the-best")
+    with page.answered():
+        page.page.click("#nbest li >> nth=0 >> button")
+    assert page.text() == "4321"
+
+
+def test_the_tree_has_every_branch_and_the_chosen_way_is_the_strongest(visit, models):
+    page = visit()
+    page.write("1234")
+    page.page.click("#beam-details summary")
+    page.page.wait_for_selector(".tree")
+    tree = models["bahdanau2015"].translate("1234", beam_size=5, nbest=5, tree=True).tree
+    assert page.page.locator(".tree text").count() == len(tree)
+    way = page.page.eval_on_selector_all(
+        ".tree text.best", "nodes => nodes.map(node => node.childNodes[0].textContent)"
+    )
+    assert [label.strip("\u2068\u2069") for label in way] == ["4", "3", "2", "1", "■"]
+    page.see("tree")
+
+
+def test_each_of_several_lines_is_translated_and_the_chosen_one_is_shown(visit):
+    page = visit()
+    page.write("1234\n\n9870\n31")
+    page.page.wait_for_function("() => document.querySelectorAll('#lines li').length === 3")
+    page.page.wait_for_function(
+        "() => ![...document.querySelectorAll('#lines .to')].some(node => node.textContent === '…')"
+    )
+    assert page.page.locator("#lines .to").all_text_contents()[:2] == ["4321", "0789"]
+    # the caret is in the last line
+    assert page.page.get_attribute("#lines button >> nth=2", "aria-current") == "true"
+    assert page.page.locator("#words li .word").all_text_contents() == ["3", "1"]
+    with page.answered():
+        page.page.click("#lines button >> nth=1")
+    assert page.text() == "0789"
+    assert page.page.get_attribute("#lines button >> nth=1", "aria-current") == "true"
+    page.see("several-lines")
+    lines = page.copied("text").split("\n")
+    assert lines[:3] == ["4321", "", "0789"]
+
+
+def test_another_model_answers_and_its_changes_wait_for_its_return(visit):
+    page = visit()
+    page.write("1234")
+    page.take(3, "8")
+    with page.answered():
+        page.choose("vaswani2017")
+    assert "vaswani2017" in page.text("#model-facts")
+    assert page.text() == "4321"
+    assert page.page.locator(".chip").count() == 0
+    page.see("another-model")
+    with page.answered():
+        page.choose("bahdanau2015")
+    assert page.text() == "4328"
+
+
+def test_what_is_copied_is_said(visit):
+    page = visit()
+    page.write("1234")
+    assert page.copied("text") == "4321"
+    assert page.text("#copied") == "The text is copied."
+    assert page.copied("svg").startswith("<svg ")
+    assert page.text("#copied") == "The picture is copied as SVG."
+    page.see("copied")
+
+
+def test_where_the_clipboard_is_closed_the_old_way_copies(visit):
+    page = visit()
+    page.write("1234")
+    page.page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(); }")
+    page.page.click("#copy-text")
+    page.page.wait_for_function("() => document.querySelector('#copied').textContent !== ''")
+    assert page.text("#copied") == "The text is copied."
+    assert page.page.evaluate("navigator.clipboard.readText()") == "4321"
+    page.page.evaluate("() => { document.execCommand = () => false; }")
+    page.page.click("#copy-svg")
+    page.page.wait_for_function(
+        "() => document.querySelector('#copied').textContent.includes('not')"
+    )
+    assert page.text("#copied") == "The browser did not let the page copy."

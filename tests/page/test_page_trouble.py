@@ -1,0 +1,156 @@
+"""What goes wrong is told in one sentence, and what comes too late is not shown."""
+
+import threading
+
+import httpx
+import pytest
+from page_driver import Slow, serving
+
+from regard.translator import Translator
+from small_models import saved
+
+
+@pytest.fixture
+def slow():
+    """Return a model that answers when it is let go, whatever becomes of the test."""
+    translator = Translator(saved())
+    held = Slow(translator)
+    held.translator = translator
+    yield held
+    held.go.set()
+
+
+def problem(page, text):
+    page.page.wait_for_function(
+        "text => document.querySelector('#problem').textContent.includes(text)", arg=text
+    )
+    return page.text("#problem")
+
+
+def test_a_line_that_is_too_long_is_refused_in_the_servers_own_sentence(visit, address):
+    page = visit()
+    page.write("987")
+    page.page.fill("#text", "1" * 201)
+    told = httpx.post(f"{address}v1/translate", json={"text": "1" * 201})
+    assert told.status_code in (413, 422)
+    assert problem(page, "200") == told.json()["detail"]
+    assert page.page.get_attribute("#problem", "role") == "alert"
+    assert page.page.is_hidden("#answer")
+    page.see("too-long")
+    page.write("1234")
+    assert page.text("#problem") == ""
+
+
+def test_too_many_lines_are_refused_and_the_chosen_one_is_shown_all_the_same(visit):
+    page = visit()
+    page.write("\n".join(str(number) for number in range(100, 125)))
+    assert "20" in problem(page, "lines")
+    assert page.page.is_visible("#translation")
+
+
+def test_a_server_that_was_stopped_is_told_and_asked_again(visit, models):
+    with serving({"bahdanau2015": models["bahdanau2015"]}) as (address, stop):
+        page = visit(address)
+        page.write("1234")
+        stop()
+        page.page.fill("#text", "987")
+        sentence = "The server cannot be reached; it may have been stopped."
+        assert problem(page, "reached") == sentence
+        assert page.page.is_visible("#again")
+        page.see("server-stopped")
+        page.page.click("#language")
+        assert page.text("#problem") == "无法连接服务器，它可能已停止。"  # noqa: RUF001
+
+
+def test_a_slow_answer_shows_that_the_page_works(visit, slow):
+    with serving({"slow": slow.translator}) as (address, _):
+        page = visit(address)
+        page.page.fill("#text", "abc")
+        page.page.wait_for_selector("#working", state="visible")
+        assert page.page.get_attribute("#result", "aria-busy") == "true"
+        page.see("working")
+        with page.answered():
+            slow.go.set()
+        page.page.wait_for_selector("#working", state="hidden")
+        assert page.page.get_attribute("#result", "aria-busy") == "false"
+
+
+def test_an_answer_that_is_out_of_date_is_dropped(visit, slow):
+    with serving({"slow": slow.translator}) as (address, _):
+        page = visit(address)
+        page.page.fill("#text", "abc")
+        assert slow.began.wait(10)
+        with page.answered():
+            with page.page.expect_request(lambda one: "jih" in (one.post_data or "")):
+                page.page.fill("#text", "jih")
+            slow.go.set()
+        assert "".join(page.page.locator("#words li .word").all_text_contents()) == "jih"
+        page.page.wait_for_timeout(300)
+        assert page.result("answers") == "1"
+
+
+def test_a_full_queue_is_asked_again_by_itself(visit, slow):
+    limits = {"queue_lines": 1, "lines": 1, "batch_lines": 1}
+    with serving({"slow": slow.translator}, **limits) as (address, _):
+        page = visit(address)
+
+        answers = []
+
+        def ask(text):
+            asked = {"json": {"text": text}, "timeout": 30}
+            answers.append(httpx.post(f"{address}v1/translate", **asked).status_code)
+
+        # one is answered, one waits, and one more is refused: then the queue is full
+        waiting = [threading.Thread(target=ask, args=(text,)) for text in "abc"]
+        waiting[0].start()
+        assert slow.began.wait(10)
+        for thread in waiting[1:]:
+            thread.start()
+        for _ in range(500):
+            if 429 in answers:
+                break
+            page.page.wait_for_timeout(20)
+        page.page.fill("#text", "abc")
+        assert "asks again in" in problem(page, "busy")
+        page.see("busy")
+        with page.answered():
+            slow.go.set()
+        assert page.text("#problem") == ""
+        for thread in waiting:
+            thread.join(30)
+
+
+def test_a_change_that_cannot_be_is_taken_back_with_a_sentence(visit):
+    page = visit()
+    page.choose("many-looks")
+    page.write("abcj")
+    before = page.text()
+    page.page.evaluate(
+        """() => {
+            const asked = window.fetch;
+            window.fetch = (path, options) => {
+                const body = options.body && JSON.parse(options.body);
+                if (body?.pin) body.pin = { 0: 99 };
+                return asked(path, { ...options, body: body && JSON.stringify(body) });
+            };
+        }"""
+    )
+    page.page.click('.heatmap [data-row="0"][data-column="1"]')
+    assert problem(page, "taken back").startswith("pin = {0: 99}, but it must be")
+    assert page.text() == before
+    assert page.page.locator(".chip").count() == 0
+
+
+def test_what_looks_like_markup_is_only_text(visit):
+    page = visit()
+    page.write("12\n<b>1</b><img src=x onerror=alert(1)>")
+    assert page.page.locator("main b, main img").count() == 0
+    assert page.text("#lines .from >> nth=1") == "<b>1</b><img src=x onerror=alert(1)>"
+    assert page.page.locator("#words li .word >> nth=0").text_content() == "<"
+    page.see("markup")
+
+
+def test_what_the_model_noted_is_shown(visit):
+    page = visit()
+    page.write("xyz")
+    assert "knows no symbol" in page.text("#notes")

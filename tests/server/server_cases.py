@@ -1,0 +1,54 @@
+"""What tests of the server share: a problem document, and models of random weights as files."""
+
+import os
+import re
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+
+from regard.store import save_model
+from small_models import saved
+
+COMMAND = Path(sys.executable).with_name("regard")
+
+
+def problem(answer, status):
+    """Return the sentence of a problem document, having looked at the rest."""
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    found = answer.json()
+    assert found.keys() == {"type", "title", "status", "detail"}
+    assert (found["type"], found["status"]) == ("about:blank", status)
+    assert "\n" not in found["detail"]
+    for secret in ("Traceback", "/work", "/tmp", "site-packages", ".py", "0x"):
+        assert secret not in answer.text
+    return found["detail"]
+
+
+def written(folder, *names):
+    """Write small models of random weights, and return their files."""
+    for name in names:
+        save_model(folder / f"{name}.regard", saved(name))
+    return [folder / f"{name}.regard" for name in names]
+
+
+@contextmanager
+def process(*words):
+    """Run the command until the block ends; yield the process and a client of it."""
+    command = [str(COMMAND), "serve", *map(str, words), "--port", "0"]
+    env = {**os.environ, "OMP_NUM_THREADS": "1"}
+    pipe = subprocess.PIPE
+    server = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=env)
+    try:
+        server.told = server.stdout.readline()
+        address = re.search(r"http://\S+", server.told)
+        assert address is not None, server.stderr.read()
+        with httpx.Client(base_url=address[0], timeout=60) as client:
+            yield server, client
+    finally:
+        if server.poll() is None:
+            server.kill()
+        server.communicate()

@@ -1,0 +1,179 @@
+"""What a server answers is what the library says, bit for bit, whoever else asks."""
+
+import random
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+
+import numpy as np
+import pytest
+
+from regard.models import PRESETS
+from small_models import LOOKS
+
+LINES = ["abc", "jihgfedcba", "", " \t", "a😀c"]
+SEARCHES = {
+    "as the model has it": {},
+    "beam": {"beam_size": 4, "nbest": 3, "length_penalty": 0.5, "candidates": 4, "tree": True},
+    "constraints": {"prefix": ["k", "l"], "banned": ["m", "n"], "min_length": 3, "max_length": 6},
+    "text": {"prefix": "kk", "unknown": "mark", "same_length": True},
+    "samples": {"temperature": 1.3, "top_k": 5, "top_p": 0.9, "seed": 3, "nbest": 2},
+}
+
+
+def asked(client, path="/v1/translate", **body):
+    answer = client.post(path, json=body)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def told(translation, attention=False, influence=None):
+    """Write what decision 0004 says of a translation, by hand."""
+    expected = {
+        "source": translation.source,
+        "text": translation.text,
+        "score": translation.score,
+        "rank_score": translation.rank_score,
+        "tokens": list(translation.tokens),
+        "source_tokens": list(translation.source_tokens),
+        "token_scores": list(translation.token_scores),
+    }
+    if attention and translation.layers is not None:
+        weights = translation.layers.astype(np.float64)
+        expected["attention"] = translation.layers.mean(axis=(1, 2)).astype(np.float64).tolist()
+        if weights.shape[1:3] != (1, 1):
+            expected["layers"] = weights.tolist()
+    if influence is not None and translation.source_tokens:
+        expected["influence"] = influence(translation).astype(np.float64).tolist()
+    if translation.candidates:
+        expected["candidates"] = [[list(pair) for pair in row] for row in translation.candidates]
+    if translation.alternatives:
+        expected["alternatives"] = [
+            {
+                "text": x.text,
+                "tokens": list(x.tokens),
+                "token_scores": list(x.token_scores),
+                "score": x.score,
+                "rank_score": x.rank_score,
+            }
+            for x in translation.alternatives
+        ]
+    if translation.tree:
+        names = ("parent", "token", "score", "total", "kept")
+        expected["tree"] = [{name: getattr(x, name) for name in names} for x in translation.tree]
+    if translation.notes:
+        expected["notes"] = list(translation.notes)
+    return expected
+
+
+@pytest.fixture(scope="session")
+def expected(translators):
+    """Return what the library says of each line, once for all tests, with everything."""
+
+    @cache
+    def found(name, search):
+        translator = translators[name]
+        answers = translator.translate(LINES, **SEARCHES[search])
+        return [told(answer, True, translator.influence) for answer in answers]
+
+    return found
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("name", PRESETS)
+def test_an_answer_is_the_librarys_to_the_last_bit(client, expected, name, search):
+    options = {"model": name, "attention": True, "influence": True, **SEARCHES[search]}
+    found = asked(client, text=LINES, **options)
+    assert found == {"model": name, "translations": expected(name, search)}
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_a_pinned_step_looks_where_it_has_to(client, translators, name):
+    found = asked(client, text="abcde", model=name, attention=True, pin={"0": 4, "2": 1})
+    (got,) = found["translations"]
+    assert got == told(translators[name].translate("abcde", pin={0: 4, 2: 1}), True)
+    assert got["attention"][0] == [0.0, 0.0, 0.0, 0.0, 1.0]
+    assert got["attention"][2] == [0.0, 1.0, 0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_given_targets_are_scored_as_the_library_does(client, translators, name):
+    pairs = [("abc", "klm"), ("jj", ["o", "p", "q"]), ("f", "")]
+    body = [{"source": source, "target": target} for source, target in pairs]
+    options = {"pairs": body, "model": name, "attention": True, "influence": True}
+    found = asked(client, "/v1/rescore", **options)
+    for got, pair in zip(found["translations"], pairs, strict=True):
+        (expected,) = translators[name].rescore([pair])
+        assert got == told(expected, True, translators[name].influence)
+        assert len(got["token_scores"]) == len(got["tokens"]) + 1
+
+
+def test_what_was_not_asked_for_is_not_told(client):
+    (got,) = asked(client, text="abc", max_length=9, min_length=9)["translations"]
+    plain = {
+        "source",
+        "text",
+        "score",
+        "rank_score",
+        "tokens",
+        "source_tokens",
+        "token_scores",
+        "notes",
+    }
+    assert got.keys() == plain
+    (got,) = asked(client, text="abc", model="cho2014", attention=True)["translations"]
+    assert "attention" not in got
+    (got,) = asked(client, text="abc", model="bahdanau2015", attention=True)["translations"]
+    assert "layers" not in got
+
+
+def test_a_text_is_one_line_and_no_lines_have_no_answer(client):
+    assert [x["source"] for x in asked(client, text="abc")["translations"]] == ["abc"]
+    assert asked(client, text=[])["translations"] == []
+    assert asked(client, "/v1/rescore", pairs=[])["translations"] == []
+
+
+def test_without_a_name_the_first_model_answers(client):
+    first = next(iter(PRESETS))
+    assert asked(client, text="abc")["model"] == first
+    assert asked(client, text="abc", model=None)["model"] == first
+
+
+def test_many_clients_at_once_get_what_each_would_get_alone(client, expected):
+    """Different models, lines and options, so that neighbours in a batch are strangers."""
+    drawn = random.Random(5)
+    kinds = [(name, search) for name in PRESETS for search in SEARCHES]
+    bodies = []
+    for name, search in drawn.sample(kinds, len(kinds)):
+        lines = drawn.choices(LINES, k=drawn.randrange(1, 4))
+        wanted = {"attention": drawn.random() < 0.5, "influence": drawn.random() < 0.2}
+        bodies.append((name, search, {"text": lines, **wanted}))
+    with ThreadPoolExecutor(12) as pool:
+        every = list(
+            pool.map(lambda one: asked(client, model=one[0], **SEARCHES[one[1]], **one[2]), bodies)
+        )
+    # in this thread only now: torch is not run in two
+    for (name, search, body), found in zip(bodies, every, strict=True):
+        alone = dict(zip(LINES, expected(name, search), strict=True))
+        left_out = {"attention", "layers"} if not body["attention"] else set()
+        left_out |= {"influence"} if not body["influence"] else set()
+        for line, got in zip(body["text"], found["translations"], strict=True):
+            assert got == {key: x for key, x in alone[line].items() if key not in left_out}
+
+
+def test_models_tell_what_they_are_and_what_may_be_asked(client, translators):
+    found = client.get("/v1/models").json()
+    assert [model["name"] for model in found["models"]] == list(PRESETS)
+    for model in found["models"]:
+        looks = LOOKS.get(model["name"])
+        expected = None if looks is None else {"layers": looks[0], "heads": looks[1]}
+        assert model["attention"] == expected
+        # ten and eleven letters, and the four symbols that every vocabulary begins with
+        assert model["source"] == {"tokenizer": "characters", "symbols": 14}
+        assert model["target"] == {"tokenizer": "characters", "symbols": 15}
+        assert model["max_source_length"] == 20
+        assert (model["search"]["max_length"], model["summary"]) == (9, {"seed": 1})
+        weights = translators[model["name"]].models[0].state_dict().values()
+        assert 0 < model["parameters"] <= sum(weight.numel() for weight in weights)
+    wanted = {"bytes", "lines", "characters", "seconds", "queue_lines", "batch_lines"}
+    assert wanted <= found["limits"].keys()
+    assert found["limits"]["lines"] == 256

@@ -1,0 +1,304 @@
+"""Clients that are many, slow, gone, or send too much: each is answered, and nobody else waits."""
+
+import asyncio
+import json
+import os
+import socket
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+from server_cases import problem
+
+from benchmarks.load import memory
+from regard.server import Limits, create_app
+
+HEAD = "POST /v1/translate HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+
+
+def raw(client, text):
+    """Connect by hand, and send what no decent client would."""
+    found = socket.create_connection(client.address, timeout=20)
+    found.sendall(text.encode())
+    return found
+
+
+def received(connection):
+    """Return all that a server sends until it closes."""
+    parts = []
+    while part := connection.recv(65536):
+        parts.append(part)
+    return b"".join(parts).decode()
+
+
+def whole(body):
+    text = json.dumps(body)
+    return f"{HEAD}Content-Length: {len(text)}\r\n\r\n{text}"
+
+
+def test_a_queue_that_is_full_asks_to_come_again(serve, slow, eventually):
+    translator, held = slow()
+    client = serve({"m": translator}, queue_lines=4, lines=4, batch_lines=1)
+    worker = client.app.state.service.worker
+    with ThreadPoolExecutor(3) as pool:
+        first = pool.submit(client.post, "/v1/translate", json={"text": "abc"})
+        held.until(1)
+        second = pool.submit(client.post, "/v1/translate", json={"text": ["abc", "b", "c"]})
+        eventually(lambda: worker.waiting == 3)
+        # three lines wait at half a line a second
+        worker.pace = 0.5
+        answer = client.post("/v1/translate", json={"text": ["abc", "b"]})
+        sentence = "3 lines wait already, but at most 4 may; asking again later would do"
+        assert problem(answer, 429) == sentence
+        assert answer.headers["retry-after"] == "6"
+        third = pool.submit(client.post, "/v1/translate", json={"text": "b"})
+        eventually(lambda: worker.waiting == 4)
+        held.go.set()
+        assert [x.result().status_code for x in (first, second, third)] == [200] * 3
+    assert client.post("/v1/translate", json={"text": ["abc", "b"]}).status_code == 200
+    assert worker.waiting == 0
+
+
+def test_what_waits_is_answered_together_and_in_turn(serve, slow, eventually):
+    translator, held = slow()
+    client = serve({"m": translator}, batch_lines=3)
+    worker = client.app.state.service.worker
+    with ThreadPoolExecutor(3) as pool:
+        begun = [pool.submit(client.post, "/v1/translate", json={"text": "a"})]
+        held.until(1)
+        begun.append(pool.submit(client.post, "/v1/translate", json={"text": list("bcdef")}))
+        eventually(lambda: worker.waiting == 5)
+        begun.append(pool.submit(client.post, "/v1/translate", json={"text": "g"}))
+        eventually(lambda: worker.waiting == 6)
+        held.go.set()
+        found = [one.result().json()["translations"] for one in begun]
+    # whoever asked for one line does not wait for five
+    assert held.batches == [["a"], ["b", "g", "c"], ["d", "e", "f"]]
+    assert [[x["source"] for x in one] for one in found] == [["a"], list("bcdef"), ["g"]]
+
+
+def test_lines_are_answered_alone_where_batching_is_off(serve, slow):
+    translator, held = slow()
+    held.go.set()
+    client = serve({"m": translator}, batch_lines=1)
+    client.post("/v1/translate", json={"text": list("abc")})
+    assert held.batches == [["a"], ["b"], ["c"]]
+
+
+def test_a_request_that_takes_too_long_is_given_up(serve, slow):
+    translator, held = slow()
+    client = serve({"m": translator}, seconds=1, batch_lines=1)
+    start = time.monotonic()
+    answer = client.post("/v1/translate", json={"text": ["abc", "b", "c"]})
+    sentence = "the request was not done within 1 seconds; fewer lines at a time would do"
+    assert problem(answer, 504) == sentence
+    assert 0.9 < time.monotonic() - start < 10
+    # what nobody waits for is not computed
+    service = client.app.state.service
+    assert service.worker.waiting == 0
+    service.limits = Limits()
+    held.go.set()
+    assert client.post("/v1/translate", json={"text": "a"}).status_code == 200
+    assert held.batches == [["abc"], ["a"]]
+
+
+def test_the_deadline_is_also_that_of_a_rescoring(serve, slow):
+    translator, _ = slow()
+    client = serve({"m": translator}, seconds=0.2)
+    pairs = [{"source": "a", "target": "k"}]
+    problem(client.post("/v1/rescore", json={"pairs": pairs}), 504)
+
+
+def test_a_body_that_comes_too_slowly_is_given_up_and_holds_nobody(serve):
+    client = serve(seconds=1.5)
+    with raw(client, f"{HEAD}Content-Length: 15\r\n\r\n" + '{"text"') as slow:
+        assert client.post("/v1/translate", json={"text": "abc"}).status_code == 200
+        slow.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            slow.recv(1)
+        slow.settimeout(20)
+        answer = received(slow)
+    assert answer.startswith("HTTP/1.1 504 ")
+    assert "the request was not done within 1.5 seconds" in answer
+
+
+def test_more_open_requests_than_lines_may_wait_are_turned_away(serve, eventually):
+    client = serve(queue_lines=2, lines=2)
+    half = f"{HEAD}Content-Length: 15\r\n\r\n" + '{"text"'
+    with raw(client, half), raw(client, half):
+        eventually(lambda: client.app.state.service.open == 2)
+        answer = client.post("/v1/translate", json={"text": "abc"})
+        sentence = "2 requests are open already; asking again later would do"
+        assert problem(answer, 429) == sentence
+        assert answer.headers["retry-after"] == "1"
+    eventually(lambda: client.app.state.service.open == 0)
+    assert client.post("/v1/translate", json={"text": "abc"}).status_code == 200
+
+
+def test_headers_that_never_end_are_given_up(serve, monkeypatch):
+    monkeypatch.setattr("regard.server.run.PATIENCE", 0.3)
+    client = serve()
+    with raw(client, "GET /healthz HTTP/1.1\r\nX: ") as slow:
+        start = time.monotonic()
+        for _ in range(10):
+            time.sleep(0.05)
+            try:
+                slow.sendall(b"x")
+            except OSError:
+                break
+        assert slow.recv(10) == b""
+        assert time.monotonic() - start < 5
+    # a request that was begun in time is not
+    with raw(client, whole({"text": "abc"})) as quick:
+        assert quick.recv(15) == b"HTTP/1.1 200 OK"
+
+
+def test_a_client_that_hangs_up_is_not_worked_for(serve, slow, eventually):
+    translator, held = slow()
+    client = serve({"m": translator}, batch_lines=1)
+    worker = client.app.state.service.worker
+    with raw(client, whole({"text": ["abc", "b", "c"]})):
+        eventually(lambda: worker.waiting == 2)
+    eventually(lambda: worker.waiting == 0)
+    held.go.set()
+    assert client.post("/v1/translate", json={"text": "a"}).status_code == 200
+    assert held.batches == [["abc"], ["a"]]
+
+
+def test_a_client_that_hangs_up_in_its_body_is_forgotten(serve, eventually, caplog):
+    client = serve()
+    with raw(client, f"{HEAD}Content-Length: 15\r\n\r\n" + '{"text"'):
+        pass
+    counted = 'regard_requests_total{route="/v1/translate",status="499"} 1.0'
+    eventually(lambda: counted in client.get("/metrics").text)
+    assert caplog.text == ""
+
+
+@pytest.mark.parametrize("said", [True, False], ids=["with its length", "in chunks"])
+def test_a_hundred_megabytes_are_refused_and_not_kept(serve, said):
+    client = serve()
+    part, count = b'"' + b"x" * 999_998 + b'"', 100
+    sizes = []
+
+    def parts():
+        for _ in range(count):
+            sizes.append(memory(os.getpid()))
+            yield part
+
+    length = {"Content-Length": str(count * len(part))} if said else {}
+    headers = {"Content-Type": "application/json", **length}
+    answer = client.post("/v1/translate", content=parts(), headers=headers)
+    assert problem(answer, 413) == (
+        "the body has more than 1,048,576 bytes; fewer lines at a time would do"
+    )
+    assert len(sizes) == count
+    assert max(sizes) - sizes[0] < 20e6
+
+
+def test_a_client_that_asks_before_it_sends_need_not_send(serve):
+    client = serve()
+    with raw(client, f"{HEAD}Content-Length: 100000000\r\nExpect: 100-continue\r\n\r\n") as polite:
+        assert received(polite).startswith("HTTP/1.1 413 ")
+
+
+def test_a_body_of_exactly_the_limit_is_read(serve):
+    client = serve(bytes=15)
+    headers = {"Content-Type": "application/json"}
+    for length, status in ((15, 200), (16, 413)):
+        body = b'{"text": "abc"}'.ljust(length)
+        assert client.post("/v1/translate", content=body, headers=headers).status_code == status
+
+
+def test_a_server_that_stops_takes_nothing_on_but_finishes(serve, slow):
+    translator, held = slow()
+    client = serve({"m": translator})
+    service = client.app.state.service
+    with ThreadPoolExecutor(1) as pool:
+        begun = pool.submit(client.post, "/v1/translate", json={"text": "abc"})
+        held.until(1)
+        service.stopping = True
+        assert problem(client.get("/readyz"), 503).startswith("the server is stopping")
+        answer = client.post("/v1/translate", json={"text": "abc"})
+        assert problem(answer, 503) == (
+            "the server is stopping and takes nothing on; another one would do"
+        )
+        assert answer.headers["retry-after"] == "5"
+        assert client.get("/healthz").json() == {"status": "ok"}
+        held.go.set()
+        assert begun.result().status_code == 200
+    service.stopping = False
+    assert client.get("/readyz").json() == {"status": "ready"}
+
+
+def test_a_torch_model_runs_in_one_thread_alone(serve, slow):
+    translator, held = slow()
+    held.go.set()
+    threads = set()
+    for name in ("answer", "rescore", "influence"):
+        whole_one = getattr(translator, name)
+
+        def kept(*given, whole_one=whole_one):
+            threads.add(threading.current_thread().name)
+            return whole_one(*given)
+
+        setattr(translator, name, kept)
+    client = serve({"m": translator})
+
+    def ask(number):
+        pairs = [{"source": "a", "target": "k"}]
+        if number % 2:
+            return client.post("/v1/rescore", json={"pairs": pairs, "influence": True})
+        return client.post("/v1/translate", json={"text": "ab", "influence": True})
+
+    with ThreadPoolExecutor(4) as pool:
+        assert {x.status_code for x in pool.map(ask, range(12))} == {200}
+    assert threads == {"answers"}
+
+
+def test_metrics_count_what_was_done(serve, eventually):
+    client = serve()
+    client.post("/v1/translate", json={"text": ["abc", "b", ""]})
+    client.post("/v1/translate", json={})
+    client.get("/made-up-by-somebody")
+    # a batch is counted when it is done, which may be after its answer was read
+    eventually(lambda: "regard_batch_lines_sum 3.0" in client.get("/metrics").text)
+    found = client.get("/metrics")
+    assert found.headers["content-type"].startswith("text/plain; version=")
+    lines = found.text.splitlines()
+    for expected in (
+        'regard_requests_total{route="/v1/translate",status="200"} 1.0',
+        'regard_requests_total{route="/v1/translate",status="422"} 1.0',
+        'regard_requests_total{route="other",status="404"} 1.0',
+        'regard_request_seconds_count{route="/v1/translate"} 2.0',
+        'regard_lines_total{model="bahdanau2015"} 3.0',
+        "regard_waiting_lines 0.0",
+        "regard_batch_lines_sum 3.0",
+    ):
+        assert expected in lines
+    (busy,) = (x for x in lines if x.startswith("regard_busy_seconds_total "))
+    assert float(busy.split()[1]) > 0
+
+
+def test_two_servers_in_a_process_count_apart(serve):
+    one, other = serve(), serve()
+    one.post("/v1/translate", json={"text": "abc"})
+    assert "regard_lines_total{" in one.get("/metrics").text
+    assert "regard_lines_total{" not in other.get("/metrics").text
+
+
+def test_an_app_needs_no_lifespan_and_can_be_closed_twice(translators):
+    """As a test client of somebody else's uses it."""
+    app = create_app({"m": translators["luong2015"]})
+
+    async def ask():
+        transport = httpx.ASGITransport(app=app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+            return (await client.post("/v1/translate", json={"text": "abc"})).json()
+
+    first = asyncio.run(ask())
+    app.state.service.worker.close()
+    assert asyncio.run(ask()) == first
+    app.state.service.worker.close()
+    app.state.service.worker.close()

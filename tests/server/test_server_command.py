@@ -1,0 +1,175 @@
+"""`regard serve` as a process: how it begins, how it is refused, and how it ends."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+from server_cases import process, written
+
+from benchmarks.load import memory
+from regard.cli import main
+from regard.translator import load
+
+
+def test_it_tells_where_it_is_and_a_signal_in_the_middle_loses_nothing(tmp_path):
+    files = written(tmp_path, "bahdanau2015", "cho2014")
+    lines = ["abcdefghij"[n % 7 :] + "abc" * (n % 3) for n in range(12)]
+    with process(*files, "--batch-lines", "2") as (server, client):
+        address = str(client.base_url).rstrip("/")
+        assert server.told == f"bahdanau2015, cho2014 at {address} (Ctrl-C stops)\n"
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+", address)
+        client.get("/readyz").raise_for_status()
+        bodies = [{"text": lines, "beam_size": 3, "max_length": 30, "attention": True}] * 3
+        with ThreadPoolExecutor(3) as pool:
+            begun = [pool.submit(client.post, "/v1/translate", json=body) for body in bodies]
+            accepted = 'regard_lines_total{model="bahdanau2015"} 36.0'
+            while accepted not in client.get("/metrics").text:
+                time.sleep(0.01)
+            assert not any(one.done() for one in begun)
+            server.send_signal(signal.SIGTERM)
+            answers = [one.result() for one in begun]
+        code, said = server.wait(30), server.stderr.read()
+    assert (code, [x.status_code for x in answers]) == (0, [200] * 3)
+    head = "curl -H 'Content-Type: application/json' -d '{\"text\": \"…\"}'"
+    assert said == f"Next: {head} {address}/v1/translate\n"
+    expected = load(files[0], device="cpu").translate(lines, beam_size=3, max_length=30)
+    for answer in answers:
+        for got, wanted in zip(answer.json()["translations"], expected, strict=True):
+            assert got["token_scores"] == list(wanted.token_scores)
+            assert got["attention"] == wanted.attention.tolist()
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"{address}/healthz")
+
+
+def test_a_port_that_is_taken_is_refused(shared, capsys):
+    port = shared.client.base_url.port
+    assert main(["serve", str(shared.files[0]), "--port", str(port)]) == 2
+    would = "port = 0 takes one that is, and would do"
+    sentence = f"regard: serve: port = {port}, but it must be free; {would}\n"
+    assert capsys.readouterr().err == sentence
+
+
+def test_on_loopback_only_names_of_loopback_are_answered(shared):
+    for host, status in (("evil.example", 421), ("localhost", 200), ("127.0.0.1", 200)):
+        assert shared.client.get("/healthz", headers={"Host": host}).status_code == status
+
+
+def test_memory_and_open_files_stay_as_they_are(shared):
+    def ask(count):
+        for number in range(count):
+            body = {"text": ["abc" * (number % 4)] * 2, "attention": True, "influence": True}
+            assert shared.client.post("/v1/translate", json=body).status_code == 200
+            shared.client.post("/v1/translate", json={"text": 1})
+            with socket.create_connection(("127.0.0.1", shared.client.base_url.port)):
+                pass
+
+    ask(20)
+    before, files = memory(shared.pid), len(os.listdir(f"/proc/{shared.pid}/fd"))
+    ask(20)
+    assert memory(shared.pid) < 1.1 * before
+    assert len(os.listdir(f"/proc/{shared.pid}/fd")) <= files + 2
+
+
+def test_what_a_server_says_is_what_the_command_line_says(shared, capsys):
+    body = {"text": "abc", "attention": True, "model": "vaswani2017"}
+    (got,) = shared.client.post("/v1/translate", json=body).json()["translations"]
+    file = shared.files[1]
+    assert main(["translate", str(file), "--text", "abc", "--format", "jsonl"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    for name in ("text", "score", "tokens", "source_tokens", "token_scores", "attention"):
+        assert got[name] == said[name]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--port", "x"], "serve: port = x, but it must be a whole number, at least 0"),
+        (["--port", "70000"], "serve: port = 70000, but it must be at most 65535; 8000 would do"),
+        (
+            ["--host", "no.such.host.invalid"],
+            "serve: host = no.such.host.invalid, but it must be an address or name of this "
+            "machine; host = 127.0.0.1 would do",
+        ),
+        (
+            ["--host", "203.0.113.7"],
+            "serve: host = 203.0.113.7, but it must be an address or name of this machine; "
+            "host = 127.0.0.1 would do",
+        ),
+        (["--max-lines", "0"], "serve: lines = 0, but it must be a whole number, at least 1"),
+        (
+            ["--max-lines", "5", "--max-queue-lines", "4"],
+            "serve: lines = 5, but it must be at most queue_lines = 4; queue_lines = 5 would do",
+        ),
+    ],
+    ids=lambda words: " ".join(words) if isinstance(words, list) else "",
+)
+def test_what_cannot_be_served_is_refused(words, sentence, capsys):
+    assert main(["serve", "m.regard", *words]) == 2
+    assert capsys.readouterr().err == f"regard: {sentence}\n"
+
+
+def test_a_port_that_this_user_may_not_take_is_refused(monkeypatch, capsys):
+    def forbidden(self, address):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(socket.socket, "bind", forbidden)
+    assert main(["serve", "m.regard", "--port", "80"]) == 2
+    sentence = "serve: port = 80, but this user may not take it; port = 8000 would do"
+    assert capsys.readouterr().err == f"regard: {sentence}\n"
+
+
+def test_two_models_of_one_name_are_refused(capsys):
+    assert main(["serve", "a/m.regard", "b/m.regard"]) == 2
+    assert capsys.readouterr().err == (
+        "regard: serve: a/m.regard and b/m.regard would both be m, but names must differ; another "
+        "name for one of the files would do\n"
+    )
+
+
+def test_a_file_that_is_no_model_is_refused(tmp_path, capsys):
+    assert main(["serve", str(tmp_path / "m.regard"), "--port", "0"]) == 2
+    assert "there is no such file" in capsys.readouterr().err
+
+
+def test_without_the_extra_it_says_what_to_install(monkeypatch, capsys):
+    # by its module's name: in the package, the function of that name hides it
+    monkeypatch.setattr(sys.modules["regard.cli.serve"], "find_spec", lambda name: None)
+    assert main(["serve", "m.regard"]) == 2
+    assert capsys.readouterr().err == (
+        "regard: serve: fastapi is not installed, but the server needs it; "
+        'pip install "regard[serve]" would do\n'
+    )
+
+
+def test_its_help_tells_every_limit_with_its_default_and_imports_no_server():
+    script = (
+        "import sys\nfrom regard.cli import main\nmain(['serve', '--help'])\n"
+        "print(sorted({'torch', 'numpy', 'fastapi', 'pydantic'} & sys.modules.keys()))"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    *told, imported = run.stdout.splitlines()
+    assert imported == "[]"
+    text = " ".join(" ".join(told).split())
+    assert "--max-lines N Most lines, or pairs, of a request (256)." in text
+    assert "--batch-lines N Most lines that are answered together, whoever asked; 1 takes" in text
+
+
+def test_a_server_for_others_may_be_called_by_any_name_or_those_it_is_told():
+    from regard.server.run import address, bind, hosts
+
+    with bind("127.0.0.1", 0) as taken:
+        named = hosts(taken, "127.0.0.1", ["Regard.Example"])
+        assert named == {"localhost", "127.0.0.1", "[::1]", "regard.example"}
+    with bind("0.0.0.0", 0) as taken:
+        port = taken.getsockname()[1]
+        assert address(taken) == f"http://127.0.0.1:{port}"
+        assert hosts(taken, "0.0.0.0") is None
+        assert hosts(taken, "0.0.0.0", ["a.example"]) == {"a.example"}

@@ -1,0 +1,137 @@
+"""Headers on everything, files by name, and documents that tell what there is."""
+
+import html
+import re
+
+import pytest
+
+from regard.server import static
+
+POLICY = {
+    "default-src": "'none'",
+    "script-src": "'self'",
+    "style-src": "'self'",
+    "img-src": "'self' data:",
+    "connect-src": "'self'",
+    "base-uri": "'none'",
+    "form-action": "'none'",
+    "frame-ancestors": "'none'",
+}
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/"),
+        ("GET", "/docs"),
+        ("GET", "/openapi.json"),
+        ("GET", "/v1/models"),
+        ("GET", "/metrics"),
+        ("GET", "/nothing"),
+        ("DELETE", "/v1/translate"),
+        ("POST", "/v1/translate"),
+    ],
+)
+def test_every_answer_has_the_headers_that_keep_a_browser_safe(client, method, path):
+    found = client.request(method, path).headers
+    policy = dict(part.split(" ", 1) for part in found["content-security-policy"].split("; "))
+    assert policy == POLICY
+    assert found["x-content-type-options"] == "nosniff"
+    assert found["referrer-policy"] == "no-referrer"
+    assert found["cross-origin-opener-policy"] == "same-origin"
+    assert found["cross-origin-resource-policy"] == "same-origin"
+    assert "camera=()" in found["permissions-policy"]
+    assert "server" not in found
+    assert "access-control-allow-origin" not in found
+    kept = path in ("/", "/docs", "/openapi.json")
+    assert found["cache-control"] == ("no-cache" if kept else "no-store")
+
+
+def test_the_page_is_served_file_by_file_and_nothing_else(client):
+    folder = static.FOLDER
+    names = {path.name for path in folder.iterdir() if path.suffix in static.TYPES}
+    assert "index.html" in names
+    for name in names:
+        answer = client.get("/" if name == "index.html" else f"/{name}")
+        assert answer.content == (folder / name).read_bytes()
+        kinds = {
+            "js": "text/javascript",
+            "css": "text/css",
+            "html": "text/html",
+            "svg": "image/svg",
+        }
+        assert answer.headers["content-type"].startswith(kinds[name.rpartition(".")[2]])
+    for path in (
+        "/index.html",
+        "/__init__.py",
+        "/../limits.py",
+        "/%2e%2e/limits.py",
+        "//etc/passwd",
+    ):
+        assert client.get(path).status_code == 404
+
+
+def test_only_files_of_known_kinds_are_served(tmp_path):
+    for name in ("index.html", "app.js", "secret.py", "notes.txt", ".hidden"):
+        (tmp_path / name).write_text(name)
+    (tmp_path / "folder.js").mkdir()
+    found = static.files(tmp_path)
+    assert {path: file.content for path, file in found.items()} == {
+        "/": b"index.html",
+        "/app.js": b"app.js",
+    }
+    assert static.files(tmp_path / "nothing") == {}
+
+
+def test_a_file_that_a_browser_has_is_not_sent_again(client):
+    first = client.get("/docs")
+    again = client.get("/docs", headers={"If-None-Match": f'"x", W/{first.headers["etag"]}'})
+    assert (again.status_code, again.content) == (304, b"")
+    assert again.headers["etag"] == first.headers["etag"]
+    assert client.get("/docs", headers={"If-None-Match": '"x"'}).status_code == 200
+    head = client.head("/docs")
+    assert (head.status_code, head.content) == (200, b"")
+
+
+def test_the_document_has_every_route_with_every_status(client):
+    found = client.get("/openapi.json").json()
+    assert found["openapi"].startswith("3.1")
+    work = {"200", "413", "415", "421", "422", "429", "500", "503", "504"}
+    plain = {"200", "421", "500"}
+    expected = {
+        ("/v1/translate", "post"): work,
+        ("/v1/rescore", "post"): work,
+        ("/v1/models", "get"): plain,
+        ("/healthz", "get"): plain,
+        ("/readyz", "get"): plain | {"503"},
+        ("/metrics", "get"): plain,
+    }
+    routes = {(p, m): route for p, ways in found["paths"].items() for m, route in ways.items()}
+    assert {key: set(route["responses"]) for key, route in routes.items()} == expected
+    for route in routes.values():
+        for status, answer in route["responses"].items():
+            media = "application/problem+json"
+            assert status == "200" or answer["content"].keys() == {media}
+    schemas = found["components"]["schemas"]
+    wanted = set(re.findall(r'"#/components/schemas/(\w+)"', client.get("/openapi.json").text))
+    assert wanted <= set(schemas)
+    lines = schemas["TranslateRequest"]["properties"]["text"]["anyOf"]
+    assert {"type": "string", "maxLength": 4000} in lines
+    assert schemas["TranslateRequest"]["additionalProperties"] is False
+    assert schemas["RescoreRequest"]["properties"]["pairs"]["maxItems"] == 256
+
+
+def test_the_reference_tells_every_route_and_field_without_another_host(client):
+    text = client.get("/docs").text
+    document = client.get("/openapi.json").json()
+    for path in document["paths"]:
+        assert f" {path}</code>" in text
+    for name, schema in document["components"]["schemas"].items():
+        assert f'<section id="{name}">' in text
+        for field, told in schema.get("properties", {}).items():
+            assert f"<code>{field}</code>" in text
+            assert html.escape(told.get("description", "")) in text
+    assert "<script" not in text
+    assert not re.search(r'(?:src|href)="(?:https?:)?//', text)
+    assert 'href="/docs.css"' in text
+    assert client.get("/docs.css").headers["content-type"] == "text/css; charset=utf-8"

@@ -1,0 +1,275 @@
+"""What a server refuses: one sentence in a problem document, whatever it was sent."""
+
+import json
+import logging
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from server_cases import problem
+
+from regard.errors import ConfigError, InputError
+from regard.server import Limits, create_app
+
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ({"txt": "abc"}, "txt is no field; text would do"),
+        ({}, "text is missing, but it must be there"),
+        ({"text": 5}, "text = 5, but it must be text or a list"),
+        ({"text": ["a", 3]}, "text[1] = 3, but it must be text"),
+        ({"text": None}, "text = null, but it must be text or a list"),
+        ({"text": "a", "beam_size": 0}, "beam_size = 0, but it must be at least 1"),
+        ({"text": "a", "beam_size": "3"}, 'beam_size = "3", but it must be a whole number'),
+        ({"text": "a", "beam_size": 2.5}, "beam_size = 2.5, but it must be a whole number"),
+        ({"text": "a", "beam_size": True}, "beam_size = true, but it must be a whole number"),
+        ({"text": "a", "attention": 1}, "attention = 1, but it must be true or false"),
+        ({"text": "a", "unknown": "drop"}, 'unknown = "drop", but it must be copy or mark'),
+        ({"text": "a", "candidates": 21}, "candidates = 21, but it must be at most 20"),
+        ({"text": "a", "top_p": 0}, "top_p = 0, but it must be above 0"),
+        ({"text": "a", "temperature": 1e-9}, "temperature = 1e-09, but it must be 0 or at least"),
+        ({"text": "a", "length_penalty": 11}, "length_penalty = 11, but it must be at most 10"),
+        ({"text": "a", "pin": {"x": 0}}, 'pin.x = "x", but it must be a step, counted from 0'),
+        ({"text": "a", "pin": {"0": -1}}, "pin.0 = -1, but it must be at least 0"),
+        ({"text": "a", "pin": [0]}, "pin = [0], but it must be an object"),
+        ({"text": "a", "prefix": ["k", 1]}, "prefix[1] = 1, but it must be text"),
+        ({"text": "a", "nbest": 21}, "nbest = 21, but it must be at most 20; 20 would do"),
+        ({"text": "a", "beam_size": 21}, "beam_size = 21, but it must be at most 20; 20 would do"),
+        ({"text": "a", "max_length": 513}, "max_length = 513, but it must be at most 512; 512"),
+        ({"text": "a", "nbest": 3, "beam_size": 2}, "search: nbest = 3, but it must be at most"),
+        ({"text": "a", "banned": ["Z"]}, "banned = 'Z', but the model never writes it; a symbol"),
+        ({"text": "a", "prefix": "Z"}, "prefix = 'Z', but the model never writes it; a symbol"),
+        ({"text": [], "prefix": "Z"}, "prefix = 'Z', but the model never writes it; a symbol"),
+        ({"text": "a", "top_k": 3}, "search: top_k = 3, but temperature = 0 takes the best word"),
+        ({"text": "a", "pin": {"0": 0}}, "pin was given, but the model has no attention"),
+        ({"text": "a", "model": "x"}, "model = 'x', but it must be one that is served: cho2014, "),
+        ([1], "the body is no JSON object, but it must be one"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_translated_is_refused(client, body, sentence):
+    found = problem(client.post("/v1/translate", json=body), 422)
+    assert found.startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ({"pairs": [["a", "b"]]}, 'pairs[0] = ["a", "b"], but it must be an object'),
+        ({"pairs": [{"source": "a"}]}, "pairs[0].target is missing, but it must be there"),
+        (
+            {"pairs": [{"source": "a", "target": "k", "goal": 1}]},
+            "pairs[0].goal is no field; target would do",
+        ),
+        (
+            {"pairs": [{"source": "a", "target": "k"}, {"source": " ", "target": "k"}]},
+            "source 2 is blank, but it must hold text; leaving it out would do",
+        ),
+        ({"pairs": [], "beam_size": 2}, "beam_size is no field; "),
+        (
+            {"pairs": [{"source": "a", "target": "k" * 41}], "model": "gehring2017"},
+            "a target has 41 symbols, but the model has places for 39; a shorter one would do",
+        ),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_scored_is_refused(client, body, sentence):
+    assert problem(client.post("/v1/rescore", json=body), 422).startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"", "EOF while parsing a value at line 1 column 0"),
+        (b'{"text": "a"', "EOF while parsing an object at line 1 column 12"),
+        (b'{"text": "a\xff"}', "invalid unicode code point at line 1 column 12"),
+        (b"\xff\xfe{\x00}\x00", "expected value at line 1 column 1"),
+        (b'{"text": "\\ud800"}', "unexpected end of hex escape at line 1 column 17"),
+        (b"[" * 100_000, "recursion limit exceeded at line 1 column 202"),
+        (b'{"seed": ' + b"9" * 5000 + b"}", "number out of range at line 1 column 4311"),
+    ],
+    ids=["nothing", "half", "not UTF-8", "UTF-16", "half a character", "deep", "long number"],
+)
+def test_what_is_no_json_is_refused(client, content, sentence):
+    answer = client.post("/v1/translate", content=content, headers=JSON)
+    assert problem(answer, 422) == f"the body is no JSON: {sentence}"
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
+def test_what_is_no_number_is_refused(client, number):
+    content = f'{{"text": "a", "temperature": {number}}}'
+    found = problem(client.post("/v1/translate", content=content, headers=JSON), 422)
+    assert found.endswith("but it must be a finite number")
+
+
+@pytest.mark.parametrize(
+    ("headers", "sentence"),
+    [
+        ({}, "Content-Type = nothing, but it must be application/json in UTF-8"),
+        ({"Content-Type": "text/plain"}, "Content-Type = text/plain, but it must be application/"),
+        ({"Content-Type": "application/json; charset=latin-1"}, "Content-Type = application/json;"),
+        ({**JSON, "Content-Encoding": "gzip"}, "Content-Encoding = gzip, but it must be identity"),
+    ],
+    ids=str,
+)
+def test_a_body_that_is_not_said_to_be_json_is_refused(client, headers, sentence):
+    answer = client.post("/v1/translate", content=b'{"text": "abc"}', headers=headers)
+    assert problem(answer, 415).startswith(sentence)
+
+
+def test_json_in_utf_8_may_say_so(client):
+    headers = {"Content-Type": "application/json; charset=UTF-8"}
+    answer = client.post("/v1/translate", content=b'{"text": "abc"}', headers=headers)
+    assert answer.status_code == 200
+
+
+def test_paths_and_methods_that_are_not_there_are_refused(client):
+    for path in ("/nothing", "/v1/translate/", "/page/index.html", "/docs/", "/%2e%2e/app.py"):
+        assert problem(client.get(path), 404).startswith("there is nothing at this path; /docs ")
+    answer = client.get("/v1/translate")
+    assert problem(answer, 405) == "GET is not done here; POST would do"
+    assert answer.headers["allow"] == "POST"
+    assert problem(client.delete("/v1/models"), 405) == "DELETE is not done here; GET would do"
+
+
+def test_too_many_lines_are_refused(client):
+    answer = client.post("/v1/translate", json={"text": ["a"] * 10_000})
+    sentence = "there are 10,000 lines, but at most 256 may be; 256 would do"
+    assert problem(answer, 413) == sentence
+    pairs = [{"source": "a", "target": "k"}] * 257
+    answer = client.post("/v1/rescore", json={"pairs": pairs})
+    assert problem(answer, 413) == "there are 257 pairs, but at most 256 may be; 256 would do"
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "where"),
+    [
+        ("translate", {"text": "a" * 4001}, "the line"),
+        ("translate", {"text": ["a", "a" * 4001]}, "line 2"),
+        ("translate", {"text": "a", "prefix": ["k"] * 4001}, "the prefix"),
+        ("translate", {"text": "a", "banned": ["k"] * 4001}, "the banned"),
+        ("rescore", {"pairs": [{"source": "a" * 4001, "target": "k"}]}, "the source"),
+        ("rescore", {"pairs": [{"source": "a", "target": ["k"] * 4001}]}, "the target"),
+    ],
+    ids=["line", "second line", "prefix", "banned", "source", "target"],
+)
+def test_too_long_a_line_is_refused(client, path, body, where):
+    found = problem(client.post(f"/v1/{path}", json=body), 422)
+    assert found == (
+        f"{where} has 4,001 characters, but it must have at most 4,000; its first 4,000 would do"
+    )
+
+
+def test_a_line_may_have_as_many_characters_as_it_may(client):
+    (got,) = client.post("/v1/translate", json={"text": "a" * 4000}).json()["translations"]
+    assert len(got["source_tokens"]) == 20
+    assert got["notes"][0].startswith("the source has 4,000 symbols, but the model reads 20; ")
+
+
+def test_an_answer_that_would_be_too_large_is_refused(serve, translators):
+    client = serve({"vaswani2017": translators["vaswani2017"]}, answer_bytes=3000)
+    assert client.post("/v1/translate", json={"text": "abc"}).status_code == 200
+    answer = client.post("/v1/translate", json={"text": ["abc"] * 40, "attention": True})
+    sentence = "the answer has more than 3,000 bytes; fewer lines at a time would do"
+    assert problem(answer, 413) == sentence
+    assert client.app.state.service.worker.waiting == 0
+
+
+def test_what_goes_wrong_inside_is_told_to_the_log_alone(serve, slow, caplog, eventually):
+    translator, held = slow()
+    whole = held.answer
+
+    def broken(asked):
+        if any(one.reading.text == "bad" for one in asked):
+            raise RuntimeError("secret in /work/secret.py")
+        return whole(asked)
+
+    held.answer = broken
+    client = serve({"m": translator}, seconds=15)
+    worker = client.app.state.service.worker
+    with caplog.at_level(logging.ERROR, "regard.server"), ThreadPoolExecutor(3) as pool:
+        first = pool.submit(client.post, "/v1/translate", json={"text": "a"})
+        held.until(1)
+        bad = pool.submit(client.post, "/v1/translate", json={"text": ["abc", "bad"]})
+        good = pool.submit(client.post, "/v1/translate", json={"text": "abc"})
+        eventually(lambda: worker.waiting == 3)
+        held.go.set()
+        found = problem(bad.result(), 500)
+        # nobody pays for a neighbour
+        assert [first.result().status_code, good.result().status_code] == [200, 200]
+    assert found.startswith("something went wrong inside the server, and its log says what")
+    assert "secret in" in caplog.text
+
+
+def test_an_error_outside_of_the_queue_is_a_problem_too(serve, caplog):
+    client = serve()
+    client.app.state.service.metrics.text = lambda: 1 / 0
+    assert problem(client.get("/metrics"), 500).startswith("something went wrong inside")
+    assert "ZeroDivisionError" in caplog.text
+
+
+def test_what_a_model_refuses_while_it_computes_is_refused(serve, slow):
+    translator, held = slow()
+    held.go.set()
+
+    def refuse(asked):
+        raise InputError("a source has 3 symbols, but it must fit into memory")
+
+    held.answer = refuse
+    found = serve({"m": translator}).post("/v1/translate", json={"text": "abc"})
+    assert problem(found, 422) == "a source has 3 symbols, but it must fit into memory"
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1", 200),
+        ("localhost:8000", 200),
+        ("LOCALHOST", 200),
+        ("[::1]:8000", 200),
+        ("evil.example", 421),
+        ("127.0.0.1.evil.example", 421),
+        ("[::1", 421),
+        ("", 421),
+    ],
+)
+def test_another_host_is_refused(serve, host, status):
+    client = serve(hosts={"127.0.0.1", "localhost", "[::1]"})
+    for path in ("/healthz", "/"):
+        answer = client.get(path, headers={"Host": host})
+        assert answer.status_code == status
+    if status == 421:
+        sentence = "the Host of the request is not this server's; its own address would do"
+        assert problem(answer, 421) == sentence
+
+
+@pytest.mark.parametrize(
+    ("limits", "sentence"),
+    [
+        ({"lines": 0}, "serve: lines = 0, but it must be a whole number, at least 1"),
+        ({"bytes": 1.5}, "serve: bytes = 1.5, but it must be a whole number, at least 1"),
+        ({"seconds": 0}, "serve: seconds = 0, but it must be a number, above 0 and below 1000000"),
+        (
+            {"lines": 30, "queue_lines": 20},
+            "serve: lines = 30, but it must be at most queue_lines = 20; queue_lines = 30 would do",
+        ),
+    ],
+)
+def test_limits_that_cannot_be_are_refused(limits, sentence):
+    with pytest.raises(ConfigError) as refused:
+        Limits(**limits)
+    assert str(refused.value) == sentence
+
+
+def test_a_server_without_models_is_refused():
+    with pytest.raises(InputError) as refused:
+        create_app({})
+    assert str(refused.value) == "there is no model to serve, but there must be; one would do"
+
+
+def test_a_long_wrong_value_is_not_repeated_whole(client):
+    found = problem(client.post("/v1/translate", json={"text": "a", "seed": "\n" + "x" * 999}), 422)
+    assert len(found) < 150
+    assert json.loads(json.dumps(found)).isprintable()
