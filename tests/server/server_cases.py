@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -52,3 +53,9 @@ def process(*words):
         if server.poll() is None:
             server.kill()
         server.communicate()
+
+
+def apart(work, *arguments, **options):
+    """Run something in a thread of its own: a browser of other tests may hold this one's loop."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(work, *arguments, **options).result()

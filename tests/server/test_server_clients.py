@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
-from server_cases import problem
+from server_cases import apart, problem
 
 from benchmarks.load import memory
 from regard.server import Limits, create_app
@@ -297,8 +297,8 @@ def test_an_app_needs_no_lifespan_and_can_be_closed_twice(translators):
         async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
             return (await client.post("/v1/translate", json={"text": "abc"})).json()
 
-    first = asyncio.run(ask())
+    first = apart(asyncio.run, ask())
     app.state.service.worker.close()
-    assert asyncio.run(ask()) == first
+    assert apart(asyncio.run, ask()) == first
     app.state.service.worker.close()
     app.state.service.worker.close()

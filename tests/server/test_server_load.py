@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 import pytest
-from server_cases import written
+from server_cases import apart, written
 
 from benchmarks.load import load, serving
 from regard.translator import load as load_model
@@ -47,7 +47,7 @@ def check(seen, file):
 
 def test_sixteen_clients_for_some_seconds(shared):
     port, asked = shared.client.base_url.port, bodies("abcdefghij", 40, 20)
-    seen = load(port, shared.pid, asked, clients=16, seconds=3)
+    seen = apart(load, port, shared.pid, asked, clients=16, seconds=3)
     assert set(seen.statuses) <= {200, 429}
     assert check(seen, shared.files[0]) >= 30
     assert len(seen.times) >= 30
@@ -59,7 +59,7 @@ def test_a_full_queue_turns_some_away_and_answers_the_others_right(tmp_path):
     (file,) = written(tmp_path, "luong2015")
     limits = ("--max-queue-lines", "3", "--max-lines", "2", "--batch-lines", "2")
     with serving(file, *limits) as (process, port):
-        seen = load(port, process, bodies("abcdefghij", 30, 20), clients=12, seconds=2.5)
+        seen = apart(load, port, process, bodies("abcdefghij", 30, 20), clients=12, seconds=2.5)
     assert set(seen.statuses) == {200, 429}
     check(seen, file)
 
@@ -72,7 +72,7 @@ def test_sixty_four_clients_for_a_minute(tmp_path, record_property):
     asked = bodies("abcdefghij", 300, 20)
     for batching in ("32", "1"):
         with serving(file, "--batch-lines", batching) as (process, port):
-            seen = load(port, process, asked, clients=64, seconds=60)
+            seen = apart(load, port, process, asked, clients=64, seconds=60)
         assert set(seen.statuses) <= {200, 429}
         lines = check(seen, file)
         growth = seen.growth()
