@@ -6,12 +6,12 @@ server, the report by the same browser, and the terminal as a terminal would sho
 
 import argparse
 import os
-import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -28,19 +28,15 @@ def main() -> None:
     given = parser.parse_args()
     shown = [model.split("=", 2) for model in given.models]
     OUT.mkdir(parents=True, exist_ok=True)
-    for name, file, line in shown:
-        terminal(name, file, line)
     with browser() as chromium, served([file for _, file, _ in shown]) as address:
         for name, file, line in shown:
+            terminal(chromium, name, file, line)
             page(chromium, address, name, Path(file).stem, line)
         report(chromium, given.run)
 
 
-def terminal(name: str, file: str, line: str) -> None:
-    """Draw what `regard show` prints on a terminal with all colors."""
-    from rich.console import Console
-    from rich.text import Text
-
+def terminal(chromium: Any, name: str, file: str, line: str) -> None:
+    """Draw what `regard show` prints on a terminal with all colors, a cell for a cell."""
     # script(1) gives the command a terminal of its own
     command = f"{REGARD} show {file} '{line}' --width 100 2>/dev/null"
     environment = {**os.environ, "COLORTERM": "truecolor", "TERM": "xterm-256color"}
@@ -51,13 +47,41 @@ def terminal(name: str, file: str, line: str) -> None:
         text=True,
         check=True,
     ).stdout
-    with open(os.devnull, "w") as nowhere:
-        console = Console(record=True, width=100, file=nowhere)
-        console.print(Text.from_ansi(printed.replace("\r", "").strip("\n")))
-    svg = console.export_svg(title=f"regard show {Path(file).name} '{line}'")
-    # the font would be fetched from elsewhere: whatever is there does as well
-    svg = re.sub(r"@font-face \{.*?\}", "", svg, flags=re.DOTALL)
-    (OUT / f"terminal-{name}.svg").write_text(svg)
+    told = f"$ regard show {Path(file).name} '{line}'\n\n"
+    opened = chromium.new_page(viewport={"width": 900, "height": 400})
+    opened.set_content(f"{STYLE}<pre>{cells(told + printed.replace(chr(13), ''))}</pre>")
+    opened.locator("pre").screenshot(path=OUT / f"terminal-{name}.png")
+    opened.close()
+
+
+STYLE = """<style>
+body { margin: 0; background: #1c1c22 }
+pre { margin: 0; padding: 16px; width: max-content; color: #ddd; background: #1c1c22;
+      font: 15px/20px "DejaVu Sans Mono", "Noto Sans Mono CJK SC", monospace }
+span { display: inline-block; height: 20px; vertical-align: top; text-align: center;
+       overflow: visible }
+</style>"""
+
+
+def cells(printed: str) -> str:
+    """Return what was printed as HTML, each character as many cells wide as a terminal has it."""
+    from rich.cells import cell_len
+    from rich.console import Console
+    from rich.text import Text
+
+    console, parts = Console(width=200), []
+    for segment in Text.from_ansi(printed.strip("\n")).render(console):
+        style = segment.style
+        paint = ""
+        if style and style.bgcolor and style.bgcolor.triplet:
+            ink = style.color.triplet.hex if style.color and style.color.triplet else "#fff"
+            paint = f";background:{style.bgcolor.triplet.hex};color:{ink}"
+        for letter in segment.text:
+            width = f"width:{cell_len(letter)}ch{paint}"
+            parts.append(
+                "\n" if letter == "\n" else f'<span style="{width}">{escape(letter)}</span>'
+            )
+    return "".join(parts)
 
 
 @contextmanager
