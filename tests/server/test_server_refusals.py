@@ -183,7 +183,7 @@ def test_what_goes_wrong_inside_is_told_to_the_log_alone(serve, slow, caplog, ev
 
     def broken(asked):
         if any(one.reading.text == "bad" for one in asked):
-            raise RuntimeError("secret in /work/secret.py")
+            raise RuntimeError("secret in /srv/secret.py")
         return whole(asked)
 
     held.answer = broken
