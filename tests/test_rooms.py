@@ -11,10 +11,12 @@ import pytest
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "regard"
 
-# what every room may have: the exceptions, and the four ids that vocabularies begin with
-COMMON = {"errors", "symbols"}
+# what every room may have: the exceptions, files written in one move, and the four ids that
+# vocabularies begin with
+COMMON = {"errors", "files", "symbols"}
 MAY_IMPORT = {
     "errors": set(),
+    "files": set(),
     "symbols": set(),
     "config": set(),
     "kernels": set(),

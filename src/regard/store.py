@@ -5,7 +5,6 @@ with sorted keys inside, so that the same model is the same bytes; no clock, hos
 """
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from regard import __version__
 from regard.config.settings import Settings
 from regard.config.toml import settings_from, to_tree
 from regard.errors import ModelFileError, RegardError, unreadable, unwritable
+from regard.files import replace_file
 from regard.models.build import build
 from regard.models.seq2seq import Seq2Seq
 from regard.text.side import Side
@@ -95,19 +95,10 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[s
 
     text = json.dumps(metadata, sort_keys=True, ensure_ascii=False, allow_nan=False)
     content = save({name: part.contiguous() for name, part in tensors.items()}, {KEY: text})
-    unfinished = path.with_name(f"{path.name}.unfinished")
     try:
-        with open(unfinished, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(unfinished, path)
+        replace_file(path, content)
     except OSError as error:
-        unfinished.unlink(missing_ok=True)
         raise ModelFileError(str(path), unwritable(error)) from error
-    folder = os.open(path.parent, os.O_RDONLY)
-    os.fsync(folder)
-    os.close(folder)
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

@@ -4,7 +4,6 @@ Done once: a run that is started again finds it there, and sees whether it is st
 """
 
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from regard.config.settings import Settings
 from regard.config.toml import to_tree
 from regard.data.corpus import Corpus, write_corpus
 from regard.errors import DataError, unwritable
+from regard.files import replace_file
 from regard.text.side import Side
 from regard.text.subwords import train_subwords
 from regard.text.tokenizers import Characters, Symbols, Tagged, Tokenizer, Words
@@ -215,15 +215,9 @@ def _read(path: Path) -> dict[str, Any] | None:
 
 def write_text(path: Path, text: str) -> None:
     """Write in one move: half a file would be none."""
-    unfinished = path.with_name(f"{path.name}.unfinished")
     try:
-        with open(unfinished, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(unfinished, path)
+        replace_file(path, text.encode())
     except OSError as error:
-        unfinished.unlink(missing_ok=True)
         raise _unwritable(path, error) from None
 
 

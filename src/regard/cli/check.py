@@ -1,7 +1,7 @@
 """`regard check`: what a file of pairs looks like, before training."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +12,8 @@ from regard.cli.options import ColumnNames, Pairs, SourceFile, TargetFile, choic
 
 if TYPE_CHECKING:
     from regard.api.automatic import Chosen
+    from regard.data.pairs import Pair
+    from regard.errors import DataError
 
 
 def check(
@@ -46,7 +48,8 @@ def check(
     if not found.pairs and found.bad_lines.count == 1:
         # one sentence says it all: there is no such file, or nothing in it
         raise next(item for item in read() if not isinstance(item, Pair))
-    look = Look(((x.source, x.target) for x in read() if isinstance(x, Pair)), "NFC")
+    broken: list[DataError] = []
+    look = Look(_good(read(), broken.append), "NFC")
     problem = too_few(look, dev=dev is not None)
     chosen: Sequence[Chosen] = () if problem else choose(look, {}).reasons
     if format_ == "json":
@@ -59,10 +62,20 @@ def check(
     if problem:
         raise DataError(origin.name, None, problem)
     # of a file that ends too early, no line can be skipped
-    broken = any(isinstance(x, DataError) and x.ends_reading for x in read())
     if format_ == "text" and not broken:
         more: list[object] = [] if dev is None else ["--dev", dev]
         more += ["--skip-bad-lines"] if found.bad_lines.count else []
         options.hint("regard", "train", *options.words(origin), *more)
     if found.bad_lines.count:
         raise typer.Exit(2)
+
+
+def _good(
+    items: "Iterator[Pair | DataError]", broken: "Callable[[DataError], None]"
+) -> Iterator[tuple[str, str]]:
+    """Yield the pairs alone; tell of what ends the reading."""
+    for item in items:
+        if not isinstance(item, Exception):
+            yield item.source, item.target
+        elif item.ends_reading:
+            broken(item)

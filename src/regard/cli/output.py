@@ -1,9 +1,9 @@
 """Files that commands write on request: refused before it costs time, and never half there."""
 
-import os
 from pathlib import Path
 
 from regard.errors import ConfigError, DataError, unwritable
+from regard.files import replace_file
 
 ELSEWHERE = "--out in another folder"
 
@@ -29,12 +29,7 @@ def refuse_output(command: str, path: Path, endings: tuple[str, ...], overwrite:
 
 def write_output(path: Path, content: bytes) -> None:
     """Write a file in one move, or say why it cannot be written."""
-    unfinished = path.with_name(f"{path.name}.unfinished")
     try:
-        unfinished.write_bytes(content)
-        os.replace(unfinished, path)
+        replace_file(path, content)
     except OSError as error:
         raise DataError(str(path), None, unwritable(error, ELSEWHERE)) from None
-    finally:
-        if unfinished.exists():
-            unfinished.unlink()

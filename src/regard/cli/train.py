@@ -111,7 +111,9 @@ def _stopped(order: Any) -> int | None:
 
 def _again(words: list[str], order: Any, started: float) -> list[str]:
     """Return the words that go on with a run, or begin it where it has saved nothing yet."""
-    state = order.folder / "state.safetensors"
+    from regard.training.state import RunFolder
+
+    state = RunFolder(order.folder).state
     if order.overwrite and not (state.exists() and state.stat().st_mtime >= started):
         # what is there is still the older run's
         return words

@@ -26,36 +26,10 @@ def shown(
     answer: Translation, wanted: Wanted, moved: Float[np.ndarray, "T S"] | None
 ) -> dict[str, Any]:
     """Return the parts of a translation, as decision 0004 names them."""
-    told: dict[str, Any] = {
-        "source": answer.source,
-        "text": answer.text,
-        "score": answer.score,
-        "rank_score": answer.rank_score,
-        "tokens": answer.tokens,
-        "source_tokens": answer.source_tokens,
-        "token_scores": answer.token_scores,
-    }
-    if wanted.attention and answer.layers is not None and answer.attention is not None:
-        told["attention"] = answer.attention.tolist()
-        if answer.layers.shape[1] * answer.layers.shape[2] > 1:
-            told["layers"] = answer.layers.tolist()
+    there = wanted.attention and answer.layers is not None
+    told = answer.to_json(attention=there)
+    if there and answer.layers is not None and answer.layers.shape[1] * answer.layers.shape[2] > 1:
+        told["layers"] = answer.layers.tolist()
     if moved is not None:
         told["influence"] = moved.tolist()
-    if answer.candidates:
-        told["candidates"] = answer.candidates
-    if answer.alternatives:
-        told["alternatives"] = [
-            {
-                "text": one.text,
-                "tokens": one.tokens,
-                "token_scores": one.token_scores,
-                "score": one.score,
-                "rank_score": one.rank_score,
-            }
-            for one in answer.alternatives
-        ]
-    if answer.tree:
-        told["tree"] = [vars(branch) for branch in answer.tree]
-    if answer.notes:
-        told["notes"] = answer.notes
     return told

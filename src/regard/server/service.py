@@ -168,8 +168,6 @@ class Service:
 def described(name: str, translator: Translator) -> dict[str, Any]:
     """Return what is known of a model."""
     looks = translator.models[0].decoder.looks
-    limits = [translator.settings.data.max_source_length]
-    limits += [m.max_source_length for m in translator.models if m.max_source_length is not None]
     sides = {"source": translator.source, "target": translator.target}
     return {
         "name": name,
@@ -179,7 +177,7 @@ def described(name: str, translator: Translator) -> dict[str, Any]:
             for name, side in sides.items()
         },
         "parameters": sum(p.numel() for m in translator.models for p in m.parameters()),
-        "max_source_length": min(limits),
+        "max_source_length": translator.max_source_length,
         "search": asdict(translator.settings.search),
         # a file from elsewhere may hold what Python writes and JSON does not know
         "summary": json.loads(json.dumps(translator.summary), parse_constant=lambda _: None),

@@ -77,9 +77,9 @@ class Translation:
             return None
         return Alignment(self.source_tokens, (*self.tokens, END), self.attention)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return what `json.dumps` takes."""
-        shown = {
+    def to_json(self, *, attention: bool = True) -> dict[str, Any]:
+        """Return what `json.dumps` takes; attention, which may be long, can be left out."""
+        shown: dict[str, Any] = {
             "source": self.source,
             "text": self.text,
             "score": self.score,
@@ -87,8 +87,9 @@ class Translation:
             "tokens": list(self.tokens),
             "source_tokens": list(self.source_tokens),
             "token_scores": list(self.token_scores),
-            "attention": None if self.attention is None else self.attention.tolist(),
         }
+        if attention:
+            shown["attention"] = None if self.attention is None else self.attention.tolist()
         if self.notes:
             shown["notes"] = list(self.notes)
         if self.candidates:

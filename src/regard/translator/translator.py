@@ -51,6 +51,13 @@ class Translator:
         """What computes."""
         return [member.model for member in self.members]
 
+    @property
+    def max_source_length(self) -> int:
+        """The most symbols of a source that are read."""
+        limits = [self.settings.data.max_source_length]
+        limits += [m.max_source_length for m in self.models if m.max_source_length is not None]
+        return min(limits)
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a file of its own."""
         if len(self.members) > 1:
@@ -231,15 +238,14 @@ class Translator:
         if not isinstance(text, str):
             raise InputError(f"{name} is of type {type(text).__name__}, but it must be text")
         tokens = self.source.tokens(text) if text.strip() else []
-        limits = [self.settings.data.max_source_length]
-        limits += [m.max_source_length for m in self.models if m.max_source_length is not None]
+        most = self.max_source_length
         notes = []
-        if len(tokens) > min(limits):
+        if len(tokens) > most:
             notes.append(
-                f"the source has {len(tokens):,} symbols, but the model reads {min(limits):,}; "
-                f"what follows the first {min(limits):,} was cut off"
+                f"the source has {len(tokens):,} symbols, but the model reads {most:,}; "
+                f"what follows the first {most:,} was cut off"
             )
-            tokens = tokens[: min(limits)]
+            tokens = tokens[:most]
         ids = tuple(self.source.vocabulary.ids(tokens))
         if ids and set(ids) == {UNKNOWN}:
             notes.append("the model knows no symbol of the source, so that its output is a guess")

@@ -231,7 +231,7 @@ def test_a_note_that_cannot_be_written_leaves_none(tmp_path, monkeypatch):
     def full(*paths):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(room.os, "replace", full)
+    monkeypatch.setattr("os.replace", full)
     with pytest.raises(DataError) as caught:
         prepared(tmp_path, digits())
     assert str(caught.value) == (

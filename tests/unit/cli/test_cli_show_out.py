@@ -112,7 +112,7 @@ def test_a_file_that_cannot_be_written_gets_a_sentence(refused, capitals, monkey
         assert os.path.getsize(unfinished)
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("regard.cli.output.os.replace", full)
+    monkeypatch.setattr("os.replace", full)
     said = refused("show", capitals, "ab", "--out", "x.svg")
     assert said == (
         "regard: x.svg: it cannot be written (No space left on device); --out in another folder "

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from translator_cases import LINES
 
 import regard
 from regard.errors import InputError
@@ -18,8 +19,6 @@ from regard.symbols import BOS, EOS
 from regard.text.tokenizers import Symbols
 from regard.translator import Translator
 from small_models import LOOKS, SIZES, SOURCE, TARGET, saved, side
-
-LINES = ["abc", "jihgfedcba", "ff", "b", "gjgjg"]
 
 
 def forced(saved, line, words):

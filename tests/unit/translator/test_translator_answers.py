@@ -1,25 +1,13 @@
 """What a translator gives back: samples that are samples, texts once, and no raw Python error."""
 
 import pytest
+from translator_cases import LINES, refusal
 
 from regard.errors import ConfigError, InputError
 from regard.search import Request, search
 from regard.translator import Translator
 from search_options import wanted
 from small_models import SOURCE, TARGET, saved, side
-
-LINES = ["abc", "jihgfedcba", "ff", "b", "gjgjg"]
-
-
-@pytest.fixture
-def translator():
-    return Translator(saved("luong2015"))
-
-
-def refusal(kind, do, *arguments, **options):
-    with pytest.raises(kind) as caught:
-        do(*arguments, **options)
-    return str(caught.value)
 
 
 def test_a_sample_is_drawn_once_also_by_a_model_that_keeps_five_hypotheses():

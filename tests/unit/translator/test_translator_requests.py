@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from translator_cases import LINES, refusal
 
 import regard
 from regard.errors import ConfigError, InputError
@@ -11,19 +12,6 @@ from regard.store import save_model
 from regard.text.tokenizers import Symbols
 from regard.translator import Translator, chosen_device
 from small_models import LOOKS, SIZES, SOURCE, TARGET, saved, side
-
-LINES = ["abc", "jihgfedcba", "ff", "b", "gjgjg"]
-
-
-@pytest.fixture
-def translator():
-    return Translator(saved("luong2015"))
-
-
-def refusal(kind, do, *arguments, **options):
-    with pytest.raises(kind) as caught:
-        do(*arguments, **options)
-    return str(caught.value)
 
 
 def test_alternatives_are_the_best_first_and_all_different(translator):
