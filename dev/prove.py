@@ -2,7 +2,8 @@
 
 Runs the tests marked slow, then property tests with very many cases, then every mutation, and
 writes `dev/proof.json` after each of these parts: what it counted, the commit and the machine.
-`python -m dev.prove mutations` runs that part alone and leaves the others as they are.
+`python -m dev.prove mutations` runs that part alone and leaves the others as they are, and
+`python -m dev.prove slow=dates` of a part only what its name holds.
 """
 
 import json
@@ -66,19 +67,21 @@ PROPERTIES = {
 }
 
 
-def properties() -> list[dict[str, Any]]:
+def properties(words: str) -> list[dict[str, Any]]:
     """Try readers, tokenizers, settings and the model file with very many drawn cases."""
     return [
         proof | {"counted": proof["counted"] | {"cases": cases}}
         for path, cases in PROPERTIES.items()
-        for proof in tests(path, "-m", "hypothesis and not slow", REGARD_CASES=str(cases))
+        for proof in tests(
+            path, "-k", words, "-m", "hypothesis and not slow", REGARD_CASES=str(cases)
+        )
     ]
 
 
-def mutations() -> list[dict[str, Any]]:
+def mutations(words: str) -> list[dict[str, Any]]:
     """Run every mutation; return the verdict and its last line."""
     start = time.monotonic()
-    command = [sys.executable, "-m", "dev.mutate"]
+    command = [sys.executable, "-m", "dev.mutate", words]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as run:
         lines = []
         for line in run.stdout or ():
@@ -87,7 +90,7 @@ def mutations() -> list[dict[str, Any]]:
     counted = [line for line in lines if "mutations were noticed" in line]
     return [
         {
-            "proof": "mutations",
+            "proof": " of ".join(filter(None, ["mutations", words])),
             "passed": run.returncode == 0,
             "counted": {"noticed": counted[-1].split(" mutations")[0] if counted else "none"},
             "seconds": round(time.monotonic() - start),
@@ -95,9 +98,9 @@ def mutations() -> list[dict[str, Any]]:
     ]
 
 
-def slow() -> list[dict[str, Any]]:
+def slow(words: str) -> list[dict[str, Any]]:
     """Run the tests that are too long for every day."""
-    return tests("-m", "slow and not gpu")
+    return tests("-k", words, "-m", "slow and not gpu")
 
 
 PARTS = {"slow": slow, "properties": properties, "mutations": mutations}
@@ -109,16 +112,20 @@ def main() -> None:
     record = json.loads(path.read_text()) if path.exists() else {}
     record = {name: record[name] for name in PARTS if name in record}
     failed = []
-    for name in sys.argv[1:] or PARTS:
+    for argument in sys.argv[1:] or PARTS:
+        name, _, words = argument.partition("=")
         commit, changed = output("git", "rev-parse", "HEAD"), output("git", "status", "--porcelain")
-        proofs = PARTS[name]()
+        # what was proven before has changed this file
+        clean = changed in ("", "M dev/proof.json")
+        proofs = [proof | {"commit": commit, "clean": clean} for proof in PARTS[name](words)]
         for proof in proofs:
             verdict = "passed" if proof["passed"] else "FAILED"
             counted = ", ".join(f"{what} {value}" for what, value in proof["counted"].items())
             print(f"{verdict}  {proof['seconds']:5d} s  {proof['proof']}: {counted}", flush=True)
-        # what was proven before has changed this file
-        clean = changed in ("", "M dev/proof.json")
-        record[name] = {"commit": commit, "clean": clean, "machine": machine(), "proofs": proofs}
+        again = {proof["proof"] for proof in proofs}
+        kept = record.get(name, {}).get("proofs", []) if words else []
+        together = [proof for proof in kept if proof["proof"] not in again] + proofs
+        record[name] = {"machine": machine(), "proofs": together}
         path.write_text(json.dumps(record, indent=2) + "\n")
         failed += [] if proofs and all(proof["passed"] for proof in proofs) else [name]
     if failed:

@@ -216,7 +216,7 @@ def looks(lines, answers):
         places = answer.attention.argmax(axis=1)
         year += [places[i] == len(line) - 4 + i for i in range(4)]
         month += [line.index(" ") < places[i] < len(line) - 5 for i in (5, 6)]
-    return sum(year) / len(year), sum(month) / len(month)
+    return float(sum(year) / len(year)), float(sum(month) / len(month))
 
 
 @pytest.mark.slow
