@@ -36,7 +36,7 @@ pictures: $(READY)
 prove: $(READY)
 	REGARD_DATA="$(DATA)" $(BIN)/python -m dev.prove
 
-mutate: $(READY)
+mutate: test
 	$(BIN)/python -m dev.mutate
 
 format: $(READY)

@@ -1,6 +1,6 @@
 """`make prove`: the full counts behind the small ones of `make test`, as a table and as a file.
 
-Runs the tests marked slow, then property tests with very many cases, then every mutation, and
+Runs the fast tests, the slow ones, property tests with very many cases and every mutation, and
 writes `dev/proof.json` after each of these parts: what it counted, the commit and the machine.
 `python -m dev.prove mutations` runs that part alone and leaves the others as they are, and
 `python -m dev.prove slow=dates` of a part only what its name holds.
@@ -103,7 +103,17 @@ def slow(words: str) -> list[dict[str, Any]]:
     return tests("-k", words, "-m", "slow and not gpu")
 
 
-PARTS = {"slow": slow, "properties": properties, "mutations": mutations}
+def fast(words: str) -> list[dict[str, Any]]:
+    """Run the tests of every day: what a mutation turns red must have been green."""
+    proofs = tests("-k", words, "-m", "not slow and not gpu")
+    failed = [proof for proof in proofs if not proof["passed"]]
+    counted = {"tests": len(proofs), "failed": len(failed)}
+    seconds = sum(proof["seconds"] for proof in proofs)
+    whole = {"proof": "fast", "passed": not failed, "counted": counted, "seconds": seconds}
+    return [whole, *failed]
+
+
+PARTS = {"fast": fast, "slow": slow, "properties": properties, "mutations": mutations}
 
 
 def main() -> None:
