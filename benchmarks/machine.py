@@ -1,0 +1,65 @@
+"""Where something was measured, and of what: enough to know which figures may be compared."""
+
+import os
+import platform
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+
+
+def machine(threads: int) -> dict[str, Any]:
+    """Describe the machine, the versions and the commit; no names of hosts or folders."""
+    return {
+        "cores": os.cpu_count(),
+        "threads": threads,
+        "processor": _processor(),
+        "gpu": gpu(),
+        "python": platform.python_version(),
+        "torch": installed("torch"),
+        "numpy": installed("numpy"),
+        "regard": installed("regard"),
+        "commit": _git("rev-parse", "HEAD"),
+        "dirty": bool(_git("status", "--porcelain")),
+    }
+
+
+def installed(package: str) -> str | None:
+    """Return the version of a package of this Python."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def version_in(python: Path, package: str) -> str | None:
+    """Return the version of a package in another virtual environment; None if it is not there."""
+    if not python.exists():
+        return None
+    code = f"from importlib.metadata import version; print(version({package!r}))"
+    ran = subprocess.run([python, "-c", code], capture_output=True, text=True)
+    return ran.stdout.strip() or None
+
+
+def gpu() -> str | None:
+    """Return the name of the first GPU; asked in a program of its own, which lets go of it."""
+    code = "import torch; print(torch.cuda.get_device_name() if torch.cuda.is_available() else '')"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    return ran.stdout.strip() or None
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.machine())
+
+
+def _git(*words: str) -> str | None:
+    ran = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True)
+    return ran.stdout.strip() if ran.returncode == 0 else None

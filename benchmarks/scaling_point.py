@@ -1,0 +1,119 @@
+"""`python -m benchmarks.scaling_point AXIS SIZE MODEL WORK`: one size, as JSON.
+
+An update is loss, gradients and an optimizer's step on a batch of random words; a corpus is a file
+of random pairs that a whole run reads, encodes and begins to learn from. Size 0 is one word.
+"""
+
+import json
+import random
+import sys
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import torch
+
+from regard.config.settings import TrainConfig
+from regard.models import preset
+from regard.models.build import build
+from regard.training.optimizer import make_optimizer
+
+WORDS = 1000
+SIZES: dict[str, dict[str, int]] = {
+    "bahdanau2015": {
+        "embedding_size": 128,
+        "hidden_size": 128,
+        "align_size": 128,
+        "readout_size": 128,
+    },
+    "vaswani2017": {
+        "model_size": 128,
+        "feed_forward_size": 512,
+        "num_heads": 4,
+        "num_layers": 2,
+        "max_length": 4096,
+    },
+}
+SECONDS = 1.0
+"""Time that is spent on updates, at least two of them."""
+
+
+def update(rows: int, length: int, kind: str) -> dict[str, float]:
+    """Time an update of so many lines of a length."""
+    torch.manual_seed(1)
+    model = build(preset(kind)(**SIZES[kind]), WORDS, WORDS).train()
+    optimizer = make_optimizer(model, TrainConfig())
+    source, fed, target = (torch.randint(4, WORDS, (rows, length)) for _ in range(3))
+    mask = torch.ones(rows, length, dtype=torch.bool)
+
+    def once() -> float:
+        start = time.perf_counter()
+        loss = model.loss(source, mask, fed, target, mask)
+        torch.autograd.backward(loss / target.numel())
+        optimizer.step()
+        optimizer.zero_grad()
+        return time.perf_counter() - start
+
+    once()
+    took = [once()]
+    while sum(took) < SECONDS:
+        took.append(once())
+    seconds = median(took)
+    return {"seconds": seconds, "tokens_per_second": rows * length / seconds}
+
+
+def corpus(pairs: int, kind: str, work: Path) -> dict[str, float]:
+    """Time a run from a file of pairs to its first update, and the updates after it."""
+    import regard
+    from regard.training import loop
+
+    drawn = random.Random(pairs)
+    names = [f"w{number}" for number in range(WORDS)]
+    path = work / f"pairs-{pairs}.tsv"
+    with path.open("w", encoding="utf-8") as file:
+        for _ in range(pairs):
+            line = " ".join(drawn.choices(names, k=drawn.randint(8, 16)))
+            file.write(f"{line}\t{line}\n")
+    one = work / "one-pair.tsv"
+    one.write_text(f"{names[0]}\t{names[0]}\n", encoding="utf-8")
+    started, marks = time.perf_counter(), []
+    plain = loop.update
+
+    def watched(*given: Any) -> tuple[float, int]:
+        before = time.perf_counter()
+        loss, tokens = plain(*given)
+        marks.append((before - started, time.perf_counter() - before, tokens))
+        return loss, tokens
+
+    loop.update = watched
+    regard.train(
+        str(path),
+        dev=str(one),
+        preset=kind,
+        **SIZES[kind],
+        text={"source": "symbols", "target": "symbols"},
+        train={"max_steps": 12, "batch_tokens": 1024, "metric": "loss", "device": "cpu"},
+        quiet=True,
+    )
+    path.unlink()
+    learned = marks[2:]
+    speed = sum(tokens for *_, tokens in learned) / sum(took for _, took, _ in learned)
+    return {"seconds": marks[0][0], "tokens_per_second": speed}
+
+
+def main() -> None:
+    """Print one point."""
+    axis, size, kind, work = sys.argv[1], int(sys.argv[2]), sys.argv[3], Path(sys.argv[4])
+    if size == 0:
+        found = update(1, 1, kind)
+    elif axis == "corpus":
+        found = corpus(size, kind, work)
+    else:
+        rows, length = (8, size) if axis == "length" else (size, 16)
+        found = update(rows, length, kind)
+    sys.stdout.write(json.dumps(found) + "\n")
+
+
+if __name__ == "__main__":
+    main()
