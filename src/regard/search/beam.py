@@ -1,23 +1,22 @@
-"""The search itself: one loop for greedy, beam and sampling, over lines of one padded length.
+"""The search itself: one loop for greedy, beam and sampling, over lines of one padded length."""
 
-Rows are sentence-major: row b·W + w is hypothesis w of line b. Lines that are done leave.
-"""
-
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from regard.errors import InputError
 from regard.models.seq2seq import Seq2Seq
-from regard.search.line import Line
-from regard.search.ranking import NEVER, best, draw
+from regard.search.history import GONE, Candidates, Ends, History, Seen, Slots
+from regard.search.layout import laid_out
+from regard.search.ranking import NEVER, best, draw, generator, ranked
 from regard.search.request import Hypothesis, Options, Request
-from regard.search.tiles import Tiles, span
+from regard.search.rules import Rules
+from regard.search.threads import batches, one_core_each
+from regard.search.tiles import ROWS, Tiles, span
 from regard.symbols import BOS, EOS, PAD
 
 
@@ -31,18 +30,22 @@ def search(
 ) -> list[list[Hypothesis]]:
     """Return the best hypotheses of each line, best first, in the order of the requests."""
     _refuse(models, requests, options)
-    groups = defaultdict(list)
-    for number, request in enumerate(requests):
-        groups[span(len(request.source))].append(number)
+    models = [laid_out(model) for model in models]
+    lengths = [len(request.source) for request in requests]
+    # fewer lines than fill a tile are not worth a core of their own
+    least = max(1, ROWS // options.beam_size)
+    device = models[0].target_embedding.weight.device
+
+    def work(numbers: list[int]) -> list[list[Hypothesis]]:
+        return _fitting(models, [requests[number] for number in numbers], options)
+
     found: list[list[Hypothesis]] = [[] for _ in requests]
-    for numbers in groups.values():
-        for first in range(0, len(numbers), batch_size):
-            chosen = numbers[first : first + batch_size]
-            answers = _fitting(models, [requests[number] for number in chosen], options)
-            for number, answer in zip(chosen, answers, strict=True):
-                found[number] = answer
-            if progress is not None:
-                progress(len(chosen))
+    cut = batches(lengths, batch_size, least, device)
+    for numbers, answers in one_core_each(work, cut, device):
+        for number, answer in zip(numbers, answers, strict=True):
+            found[number] = answer
+        if progress is not None:
+            progress(len(numbers))
     return found
 
 
@@ -91,52 +94,68 @@ def _no_room(error: Exception) -> bool:
     )
 
 
-class _Continuation(NamedTuple):
-    """A hypothesis of a line, a word that may follow, and their score together."""
+class _Chosen(NamedTuple):
+    """Continuations of each line, best first: after which slot, by which word, with which total.
 
-    row: int
-    word: int
-    total: float
+    What is impossible has the total −∞.
+    """
+
+    slots: Int[np.ndarray, "B k"]
+    words: Int[np.ndarray, "B k"]
+    totals: Float[np.ndarray, "B k"]
 
 
 class _Search:
-    """Lines of one span on their way, and the rows of their live hypotheses."""
+    """Lines of one span on their way, and the rows of their live hypotheses.
+
+    Rows are line-major: with w slots a line, row b·w + s is slot s of the b-th of `active`. A line
+    that is done stays among them, its slots unused, until a whole tile can go.
+    """
 
     def __init__(
         self, models: Sequence[Seq2Seq], requests: list[Request], options: Options
     ) -> None:
+        self.requests = requests
         self.options = options
         self.W = options.beam_size
+        self.sampling = options.temperature > 0
         limits = [model.max_target_length for model in models]
         limit = min((limit - 1 for limit in limits if limit is not None), default=None)
-        self.lines = [Line.begin(request, options, limit) for request in requests]
-        self.active = self.lines
         self.device = models[0].target_embedding.weight.device
-        each = torch.arange(len(requests), device=self.device).repeat_interleave(self.W)
+        self.rules = Rules(requests, options, limit, self.device)
+        self.history = History()
         sources = [request.source for request in requests]
+        B = len(requests)
+        # without sampling all hypotheses are the same one at first: one slot will do
+        first_slots = self.W if self.sampling else 1
+        each = np.repeat(np.arange(B), first_slots)
         self.tiles = [Tiles.start(model, sources).gather(each) for model in models]
-        self.never = torch.tensor([PAD, BOS, *sorted(options.banned)], device=self.device)
+        self.active = np.arange(B)
+        self.num_ends = np.zeros(B, dtype=np.int64)
+        self.words = np.full((B, first_slots), BOS)
+        self.totals = np.zeros((B, first_slots))
+        self.generators = [generator(r, options) for r in requests] if self.sampling else []
         self.num_steps = 0
 
     def run(self) -> list[list[Hypothesis]]:
         """Step until every line is done; return each line's best."""
-        while self.active:
+        while len(self.active):
             log_probs, weights = self._step()
-            allowed = self._allow(log_probs)
-            chosen = self._sampled(allowed) if self.options.temperature > 0 else self._best(allowed)
+            by_line = log_probs.reshape(*self.words.shape, -1)
+            chosen = self._sampled(by_line) if self.sampling else self._best(by_line)
+            slots, ends = self._move(chosen, by_line)
+            places = np.full(len(self.requests), GONE)
+            places[self.active] = np.arange(len(self.active))
             shown = None if weights is None else weights.float().cpu().numpy()
-            scores = log_probs.cpu()
-            for number, (line, continuations) in enumerate(zip(self.active, chosen, strict=True)):
-                rows = slice(number * self.W, (number + 1) * self.W)
-                line.move(continuations, scores[rows], None if shown is None else shown[rows])
+            seen = Seen(places, self.words.shape[1], shown, self._candidates(log_probs))
+            self.history.add(slots, ends, seen)
+            self._advance(slots)
             self.num_steps += 1
-            self._advance()
-        return [line.answer() for line in self.lines]
+        return self.history.answers(self.requests, self.options)
 
     def _step(self) -> tuple[Float[Tensor, "R V"], Float[Tensor, "R L H S"] | None]:
         """Ask every model; an ensemble's probability is the mean of its members'."""
-        words = [node.word if node else BOS for line in self.active for node in line.hypotheses]
-        fed = torch.tensor(words, device=self.device)
+        fed = torch.from_numpy(self.words.ravel()).to(self.device)
         scored, shown = [], None
         for number, tiles in enumerate(self.tiles):
             self.tiles[number], log_probs, weights = tiles.step(fed, self._pins(tiles))
@@ -150,60 +169,90 @@ class _Search:
         """Weights imposed at this step: all on one source position, NaN where none is pinned."""
         looks = tiles.model.decoder.looks
         pinned = {
-            number: line.request.pins[self.num_steps]
-            for number, line in enumerate(self.active)
-            if self.num_steps in line.request.pins
+            place: pins[self.num_steps]
+            for place, line in enumerate(self.active)
+            if self.num_steps in (pins := self.requests[line].pins)
         }
         if not pinned or looks is None:
             return None
-        S = span(len(self.active[0].request.source), tiles.model.max_source_length)
-        imposed = torch.full((len(self.active), self.W, *looks, S), torch.nan, device=self.device)
-        for number, position in pinned.items():
-            imposed[number] = 0.0
-            imposed[number, ..., position] = 1.0
+        S = span(len(self.requests[0].source), tiles.model.max_source_length)
+        imposed = torch.full((*self.words.shape, *looks, S), torch.nan, device=self.device)
+        for place, position in pinned.items():
+            imposed[place] = 0.0
+            imposed[place, ..., position] = 1.0
         return imposed.flatten(0, 1)
 
-    def _allow(self, log_probs: Float[Tensor, "R V"]) -> Float[Tensor, "B W V"]:
-        """Leave only words that may come next: a prefix, a length, a ban."""
-        kept = log_probs.reshape(len(self.active), self.W, -1)
-        allowed = kept.clone()
-        allowed[..., self.never] = NEVER
-        for number, line in enumerate(self.active):
-            word = line.must_write(self.num_steps)
-            if word is not None:
-                allowed[number] = NEVER
-                allowed[number, :, word] = kept[number, :, word]
-            elif self.num_steps < line.shortest:
-                allowed[number, :, EOS] = NEVER
-        return allowed
-
-    def _best(self, allowed: Float[Tensor, "B W V"]) -> Iterator[list[_Continuation]]:
-        """Yield each line's likeliest continuations, best first, equals by the lower id."""
-        totals = torch.tensor([line.totals for line in self.active], device=self.device)
-        together = (totals[..., None] + allowed).flatten(1)
-        V = allowed.shape[-1]
+    def _best(self, log_probs: Float[Tensor, "B w V"]) -> _Chosen:
+        """Return each line's likeliest continuations, equals by the lower id."""
+        totals = torch.from_numpy(self.totals.astype(np.float32)).to(self.device)
+        together = self.rules.apply(totals[..., None] + log_probs, self.active, self.num_steps)
         # twice as many as are kept: at most half of them can end in EOS
-        for ranked in best(together, 2 * self.W):
-            yield [_Continuation(i // V, i % V, total) for i, total in ranked]
+        values, ids = ranked(together.flatten(1), 2 * self.W)
+        slots, words = np.divmod(ids, log_probs.shape[-1])
+        return _Chosen(slots, words, values.astype(np.float64))
 
-    def _sampled(self, allowed: Float[Tensor, "B W V"]) -> Iterator[list[_Continuation]]:
-        """Yield a word for each live hypothesis, drawn by its line's own generator."""
-        for line, rows in zip(self.active, allowed.double().cpu().numpy(), strict=True):
-            yield [
-                _Continuation(w, word, total + float(rows[w][word]))
-                for w, total in enumerate(line.totals)
-                if total > NEVER
-                for word in [draw(rows[w], self.options, line.generator)]
-            ]
+    def _sampled(self, log_probs: Float[Tensor, "B w V"]) -> _Chosen:
+        """Return a word for each live hypothesis, drawn by its line's own generator."""
+        allowed = self.rules.apply(log_probs.clone(), self.active, self.num_steps)
+        rows = allowed.double().cpu().numpy()
+        words, totals = np.full_like(self.words, EOS), self.totals.copy()
+        for place, slot in np.argwhere(self.totals > NEVER):
+            drawn = self.generators[self.active[place]]
+            word = draw(rows[place, slot], self.options, drawn)
+            words[place, slot] = word
+            totals[place, slot] += rows[place, slot, word]
+        slots = np.broadcast_to(np.arange(self.W), words.shape)
+        return _Chosen(slots, words, totals)
 
-    def _advance(self) -> None:
-        """Drop the lines that are done, and bring each row's state to its new hypothesis."""
-        kept = [number for number, line in enumerate(self.active) if not line.done]
-        parents = [
-            number * self.W + parent for number in kept for parent in self.active[number].parents
-        ]
-        unchanged = len(kept) == len(self.active)
-        self.active = [self.active[number] for number in kept]
-        if self.active:
-            rows = torch.tensor(parents, device=self.device)
-            self.tiles = [tiles.gather(rows, same_sources=unchanged) for tiles in self.tiles]
+    def _candidates(self, log_probs: Float[Tensor, "R V"]) -> list[Candidates]:
+        """Return what each row would like to write next, whatever it may."""
+        if not self.options.num_candidates:
+            return []
+        writable = log_probs.clone()
+        writable[:, [PAD, BOS]] = NEVER
+        return [tuple(row) for row in best(writable, self.options.num_candidates)]
+
+    def _move(self, chosen: _Chosen, log_probs: Float[Tensor, "B w V"]) -> tuple[Slots, Ends]:
+        """Take the best continuations: those that end are finished, the others live on."""
+        W, together = self.W, log_probs.flatten(1)
+        possible = chosen.totals > NEVER
+        ends = possible & (chosen.words == EOS)
+        going = possible & ~ends
+        if not self.sampling:
+            ends[:, W:] = False
+        self.num_ends[self.active] += ends.sum(axis=1)
+        num_live = going.sum(axis=1).clip(max=W)
+        if not self.sampling:
+            num_live[self.num_ends[self.active] >= W] = 0
+
+        # those that live on, best first; then copies of the first, which are not in use
+        order = np.argsort(~going, axis=1, kind="stable")
+        used = np.arange(W) < num_live[:, None]
+        taken = np.where(used, order[:, np.arange(W) % order.shape[1]], order[:, :1])
+        ids = torch.from_numpy(chosen.slots * log_probs.shape[-1] + chosen.words)
+        scores = together.gather(1, ids.to(self.device)).cpu().numpy()
+        parents, words, gained, totals = (
+            np.take_along_axis(part, taken, axis=1)
+            for part in (chosen.slots, chosen.words, scores, chosen.totals)
+        )
+        live = Slots(parents, words, gained, np.where(used, totals, NEVER))
+        places, _ = at = ends.nonzero()
+        cut = self.rules.cut(log_probs, self.active, self.num_steps)[places, chosen.slots[at]]
+        each = chosen.slots[at], scores[at], chosen.totals[at], cut
+        return live, Ends(self.active[places], *each)
+
+    def _advance(self, live: Slots) -> None:
+        """Bring each row to its new hypothesis; lines that are done leave in whole tiles."""
+        done = live.totals[:, 0] == NEVER
+        num_rows = self.W * int(np.count_nonzero(~done))
+        leave = -(-num_rows // ROWS) < len(self.tiles[0].states)
+        kept = (~done if leave else np.ones_like(done)).nonzero()[0]
+        num_slots = self.words.shape[1]
+        # a line that is done need not move
+        own = np.arange(self.W) % num_slots
+        parents = np.where(done[:, None], own, live.parents)
+        rows = (num_slots * kept[:, None] + parents[kept]).ravel()
+        self.active = self.active[kept]
+        self.words, self.totals = live.words[kept], live.totals[kept]
+        if num_rows:
+            self.tiles = [tiles.gather(rows) for tiles in self.tiles]

@@ -1,32 +1,57 @@
 """Which words come first: the likeliest, equals by the lower id; or one drawn at random."""
 
+import hashlib
+
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
-from regard.search.request import Options
+from regard.search.request import Options, Request
 
 NEVER = float("-inf")
+
+
+def ranked(
+    scores: Float[Tensor, "R V"], count: int
+) -> tuple[Float[np.ndarray, "R k"], Int[np.ndarray, "R k"]]:
+    """Return each row's highest scores and their ids, best first; what is impossible is −∞ there.
+
+    `topk` takes any of equals, so it is asked for one more. Only in rows that have equals are they
+    put in order: if the last one wanted has equals that were left out, the lowest ids are taken.
+    """
+    count = min(count, scores.shape[1])
+    found = scores.topk(min(count + 1, scores.shape[1]), dim=-1)
+    values, ids = found.values.cpu().numpy(), found.indices.cpu().numpy()
+    equal = (values[:, 1:] == values[:, :-1]) & (values[:, 1:] > NEVER)
+    for row in equal.any(axis=1).nonzero()[0]:
+        last = values[row, count - 1]
+        tied = values.shape[1] > count and values[row, count] == last
+        if tied and last > NEVER:
+            equals = torch.nonzero(scores[row] == last)[:, 0].cpu().numpy()
+            above = int((values[row] > last).sum())
+            ids[row, above:count] = equals[: count - above]
+        order = np.lexsort((ids[row, :count], -values[row, :count]))
+        ids[row, :count], values[row, :count] = ids[row, order], values[row, order]
+    return values[:, :count], ids[:, :count]
 
 
 def best(scores: Float[Tensor, "R V"], count: int) -> list[list[tuple[int, float]]]:
     """Return each row's highest scores with their ids, best first; what is impossible is left out.
 
-    `topk` takes any of equals, so it is asked for one more: if that equals the last one wanted, all
-    that equal it are looked up, and the lowest ids taken.
+    Of equals the lower id comes first.
     """
-    count = min(count, scores.shape[1])
-    values, ids = scores.topk(min(count + 1, scores.shape[1]), dim=-1)
-    found = []
-    for row, pairs in enumerate(map(list, map(zip, ids.tolist(), values.tolist()))):
-        last = pairs[count - 1][1]
-        if len(pairs) > count and pairs[count][1] == last > NEVER:
-            equals = torch.nonzero(scores[row] == last)[:, 0].tolist()
-            pairs = [p for p in pairs if p[1] > last] + [(word, last) for word in equals]
-        pairs.sort(key=lambda pair: (-pair[1], pair[0]))
-        found.append([pair for pair in pairs[:count] if pair[1] > NEVER])
-    return found
+    values, ids = ranked(scores, count)
+    return [
+        [(word, value) for word, value in zip(*row, strict=True) if value > NEVER]
+        for row in zip(ids.tolist(), values.tolist(), strict=True)
+    ]
+
+
+def generator(request: Request, options: Options) -> np.random.Generator:
+    """Return what a line's samples are drawn by: it depends on the seed and the line alone."""
+    digest = hashlib.sha256(repr((options.seed, request.source)).encode()).digest()
+    return np.random.default_rng(int.from_bytes(digest[:8], "big"))
 
 
 def draw(

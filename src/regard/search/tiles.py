@@ -1,14 +1,15 @@
 """One geometry for every line, so that its answer cannot depend on its neighbours.
 
 On a CPU the float32 result of a product changes with its number of rows. Here every product runs
-at ROWS rows, filled up with copies where fewer are needed, and a source is padded to a multiple of
-SPAN by its own length alone: a line meets the same shapes in whatever company it comes.
+at ROWS rows, filled up with copies where fewer are needed, and a source is padded by its own length
+alone: a line meets the same shapes in whatever company it comes.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -18,23 +19,34 @@ from regard.symbols import PAD
 
 # a multiple of every vector width, so that no element-wise kernel has a tail of its own
 ROWS = 32
-SPAN = 32
+SPAN = 8
 
 
 def span(length: int, limit: int | None = None) -> int:
-    """Return the length to which a source is padded; a model's positions may be fewer."""
-    padded = max(1, -(-length // SPAN)) * SPAN
+    """Return the length to which a source is padded; a model's positions may be fewer.
+
+    Multiples of SPAN up to eight of them, of twice SPAN up to sixteen, and so on: little is padded,
+    and lines of a length stay many enough to fill a batch.
+    """
+    step = SPAN
+    while length > 8 * step:
+        step *= 2
+    padded = max(1, -(-length // step)) * step
     return padded if limit is None else min(padded, limit)
 
 
 @dataclass(frozen=True)
 class Tiles:
-    """The states and memories of n rows of one model, in tiles of ROWS."""
+    """The states and memories of n rows of one model, in tiles of ROWS.
+
+    Row i looks at source `reads[i]` of `sources`; `memories` has a copy for each row.
+    """
 
     model: Seq2Seq
+    sources: Any
+    reads: Int[np.ndarray, "n"]
     memories: list[Any]
     states: list[Any]
-    num_rows: int
 
     @classmethod
     def start(cls, model: Seq2Seq, sources: Sequence[Sequence[int]]) -> "Tiles":
@@ -45,18 +57,21 @@ class Tiles:
         for first in range(0, len(sources), ROWS):
             tile = list(sources[first : first + ROWS])
             tile += [tile[0]] * (ROWS - len(tile))
+            lengths = np.array([len(source) for source in tile])
             width = span(len(tile[0]), model.max_source_length)
-            ids = torch.full((ROWS, width), PAD, device=device)
-            lengths = torch.tensor([len(source) for source in tile], device=device)
-            for row, source in enumerate(tile):
-                ids[row, : len(source)] = torch.tensor(source, dtype=torch.long, device=device)
-            mask = torch.arange(ids.shape[1], device=device) < lengths[:, None]
+            visible = np.arange(width) < lengths[:, None]
+            padded = np.full(visible.shape, PAD)
+            padded[visible] = np.concatenate(
+                [np.asarray(source, dtype=np.int64) for source in tile]
+            )
+            ids, mask = torch.from_numpy(padded).to(device), torch.from_numpy(visible).to(device)
             memory, state = model.start(ids, mask)
             # a product also changes with how its factors lie in memory: what a decoder gives may be
             # a view, and rows that are taken when a line leaves are none
             memories.append(memory.gather(everything))
             states.append(state)
-        return cls(model, memories, states, len(sources))
+        everyone = memories[0] if len(memories) == 1 else type(memories[0]).join(memories)
+        return cls(model, everyone, np.arange(len(sources)), memories, states)
 
     def step(
         self, words: Int[Tensor, "n"], imposed: Float[Tensor, "n L H S"] | None
@@ -70,23 +85,26 @@ class Tiles:
             states.append(moved)
             log_probs = step.logits.float().log_softmax(dim=-1)
             scored.append(Scored(log_probs, step.weights))
-        joined = Scored.join(scored)
-        n = self.num_rows
+        joined, n = Scored.join(scored), len(self.reads)
         weights = None if joined.weights is None else joined.weights[:n]
-        return Tiles(self.model, self.memories, states, n), joined.logits[:n], weights
+        return replace(self, states=states), joined.logits[:n], weights
 
-    def gather(self, rows: Int[Tensor, "m"], *, same_sources: bool = False) -> "Tiles":
-        """Take rows, in any order and number; with `same_sources` row i's source stays row i's."""
-        n = len(rows)
-        if n == self.num_rows and torch.equal(rows, torch.arange(n, device=rows.device)):
+    def gather(self, rows: Int[np.ndarray, "m"]) -> "Tiles":
+        """Take rows, in any order and number; memories are copied only where a row's changes."""
+        if len(rows) == len(self.reads) and np.array_equal(rows, np.arange(len(rows))):
             return self
-        index = _filled(rows, -n % ROWS)
-        sizes = [ROWS] * (len(index) // ROWS)
-        states = type(self.states[0]).join(self.states).gather(index).split(sizes)
-        if same_sources:
-            return Tiles(self.model, self.memories, states, n)
-        memories = type(self.memories[0]).join(self.memories).gather(index).split(sizes)
-        return Tiles(self.model, memories, states, n)
+        reads = self.reads[rows]
+        states = self._cut(type(self.states[0]).join(self.states), rows)
+        memories = self.memories
+        if not np.array_equal(reads, self.reads):
+            memories = self._cut(self.sources, reads)
+        return Tiles(self.model, self.sources, reads, memories, states)
+
+    def _cut(self, record: Any, rows: Int[np.ndarray, "m"]) -> list[Any]:
+        """Take rows of a record, in tiles."""
+        index = _filled(torch.from_numpy(rows), -len(rows) % ROWS)
+        taken = record.gather(index.to(self.model.target_embedding.weight.device))
+        return list(taken.split([ROWS] * (len(index) // ROWS)))
 
 
 def _filled(rows: Tensor, missing: int | None = None) -> Tensor:

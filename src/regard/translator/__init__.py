@@ -17,7 +17,8 @@ def load(path: str | PathLike[str], *more: str | PathLike[str], device: str = "a
     """Load a model file, or several that vote; loading runs no code from them."""
     members = [load_model(Path(one)) for one in (path, *more)]
     for member in members:
-        member.model.to(chosen_device(device))
+        # it learns no more, so that a search need not look whether it has changed
+        member.model.to(chosen_device(device)).requires_grad_(False)
     return Translator(*members)
 
 

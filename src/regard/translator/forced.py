@@ -10,6 +10,7 @@ from torch import Tensor
 
 from regard.errors import InputError
 from regard.models.seq2seq import Seq2Seq
+from regard.search.layout import laid_out
 from regard.search.tiles import ROWS, Tiles
 from regard.symbols import BOS, EOS
 
@@ -23,7 +24,7 @@ def forced(
 ) -> tuple[tuple[float, ...], Float[np.ndarray, "T L H S"] | None]:
     """Return the score of each given word and of EOS, and the first model's weights.
 
-    In the geometry of the search, where float32 rounds alike.
+    In the geometry of the search, so that company does not count.
     """
     device = models[0].target_embedding.weight.device
     fed = torch.tensor([[BOS, *words]] * ROWS, device=device)
@@ -33,7 +34,7 @@ def forced(
             f"a target has {len(words):,} symbols, but the model has places for "
             f"{min(limits) - 1:,}; a shorter one would do"
         )
-    begun = [Tiles.start(model, [source]) for model in models]
+    begun = [Tiles.start(laid_out(model), [source]) for model in models]
     found = [one.model.unroll(one.states[0], fed, one.memories[0])[1] for one in begun]
     each = torch.stack([scored.logits[0].float().log_softmax(dim=-1) for scored in found])
     # the mean of probabilities, as in the search

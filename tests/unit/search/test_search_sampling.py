@@ -75,3 +75,13 @@ def test_samples_at_a_low_temperature_are_greedy():
     cold = search([built], requests, wanted(temperature=1e-4, max_length=6))
     greedy = search([built], requests, wanted(max_length=6))
     assert [a[0].words for a in cold] == [a[0].words for a in greedy]
+
+
+def test_another_seed_draws_other_samples_and_the_same_seed_the_same():
+    built, requests = model("bahdanau2015"), lines(9, seed=4)
+
+    def drawn(seed):
+        options = wanted(temperature=1.0, max_length=6, seed=seed)
+        return [answer.words for (answer,) in search([built], requests, options)]
+
+    assert drawn(5) == drawn(5) != drawn(6)

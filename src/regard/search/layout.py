@@ -1,0 +1,52 @@
+"""A decoder's matrices as decoding likes them to lie in memory.
+
+A product of few rows with a matrix of many is faster by a third or more where the matrix lies
+column by column: W x is then read in the order in which it is stored. How it lies also changes
+how a product rounds, so that every search uses such a copy, whatever the model is otherwise for.
+"""
+
+import copy
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from torch import nn
+
+from regard.models.seq2seq import Seq2Seq
+
+_laid: WeakKeyDictionary[Seq2Seq, tuple[Any, Seq2Seq]] = WeakKeyDictionary()
+
+
+def laid_out(model: Seq2Seq) -> Seq2Seq:
+    """Return the model to decode with: same weights, those of the decoder's products laid anew.
+
+    Everything else is the model's own, not a copy. Of a model whose weights need no gradients it is
+    kept; one that may still learn is laid anew each time, since not every optimizer tells of what
+    it changes. A GPU lays things as it likes itself.
+    """
+    if model.target_embedding.weight.device.type != "cpu":
+        return model
+    weights = [w for part in (model.decoder, model.readout) for w in part.parameters()]
+    if any(weight.requires_grad for weight in weights):
+        return _copy(model)
+    state = model.training, [(weight.data_ptr(), _version(weight)) for weight in weights]
+    if model not in _laid or _laid[model][0] != state:
+        _laid[model] = state, _copy(model)
+    return _laid[model][1]
+
+
+def _copy(model: Seq2Seq) -> Seq2Seq:
+    own: list[Any] = [*model.parameters(), *model.buffers()]
+    laid = copy.deepcopy(model, {id(tensor): tensor for tensor in own})
+    for part in (laid.decoder, laid.readout):
+        for module in part.modules():
+            for name, weight in module.named_parameters(recurse=False):
+                if weight.dim() == 2:
+                    # its shape stays, and with it what every module makes of it
+                    columns = weight.detach().t().contiguous().t()
+                    setattr(module, name, nn.Parameter(columns, requires_grad=False))
+    return laid
+
+
+def _version(weight: nn.Parameter) -> int:
+    # what was made for inference alone counts no changes
+    return 0 if weight.is_inference() else weight._version
