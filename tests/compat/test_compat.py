@@ -27,7 +27,8 @@ def test_an_old_model_says_what_it_said(path):
             several = answer.alternatives or (answer,)
             assert [one.text for one in several] == [one["text"] for one in expected]
             for one, scores in zip(several, expected, strict=True):
-                assert one.token_scores == pytest.approx(scores["token_scores"], abs=1e-5)
+                # what is on record is itself up to 1.4e-5 from the same model in float64
+                assert one.token_scores == pytest.approx(scores["token_scores"], abs=3e-5)
 
 
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)

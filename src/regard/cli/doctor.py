@@ -1,5 +1,7 @@
 """`regard doctor`: what this installation has, which kernels run and why, and one promise tried."""
 
+from typing import Any
+
 import typer
 
 from regard.cli import options
@@ -28,8 +30,10 @@ def doctor() -> None:
     for package, would in EXTRAS.items():
         print(f"{package}: {_installed(package) or f'not installed; {would} would do'}")
     print()
-    rows = [(name, choice.source, choice.reason) for name, choice in CHOICES.items()]
-    print(options.table(("op", "runs as", "because"), *rows))
+    for device in ["cpu", *(["cuda"] if devices else [])]:
+        rows = [(name, *choice.explain(device)) for name, choice in CHOICES.items()]
+        print(options.table((f"op on {device}", "runs as", "because"), *rows))
+    print(options.table(("decoder", "unrolls", "because"), *_decoders()))
     verdicts = _invariance()
     for preset, same in verdicts.items():
         verdict = "the same to the last bit" if same else "NOT the same: please report this machine"
@@ -46,6 +50,38 @@ def _installed(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
+
+
+def _decoders() -> list[tuple[str, str, str]]:
+    """Say of each recurrent decoder with attention, and of what changes it, how a line runs."""
+    from regard.models import build, preset
+
+    sizes = {"embedding_size": 2, "hidden_size": 3}
+    given: dict[str, dict[str, Any]] = {
+        "bahdanau2015": {"align_size": 5, "readout_size": 7},
+        "luong2015": {"num_layers": 1},
+    }
+    scores = ("additive", "concat", "dot", "scaled_dot", "bilinear", "gaussian", "location")
+    changes: list[dict[str, Any]] = [
+        {},
+        *({"cell": cell} for cell in ("gru_before", "gru_after", "lstm", "elman")),
+        *({"score": score, "bidirectional": False} for score in scores),
+        {"num_layers": 2},
+    ]
+    luong: list[dict[str, Any]] = [
+        {"window": "local_m"},
+        {"window": "local_p"},
+        {"input_feeding": False},
+    ]
+    rows = []
+    for name, least in given.items():
+        for change in [*changes, *(luong if name == "luong2015" else [])]:
+            decoder = build(preset(name)(**sizes, **{**least, **change}), 5, 5).decoder
+            why: str | None = getattr(decoder, "slow_because", None)
+            named = ", ".join(f"{k} = {v}" for k, v in change.items() if k != "bidirectional")
+            how = ("at once", "its recurrence is one op") if why is None else ("step by step", why)
+            rows.append((f"{name}, {named}" if named else name, *how))
+    return rows
 
 
 def _invariance() -> dict[str, bool]:

@@ -9,9 +9,12 @@ import torch
 from jaxtyping import Bool, Int64
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.functional import pad
 
 from regard.data.corpus import Corpus
 from regard.symbols import BOS, EOS, PAD
+
+ROWS = 16
 
 
 @final
@@ -33,9 +36,35 @@ class Batch:
         """Count the true target tokens, EOS too; on a device this waits for it."""
         return int(self.target_mask.sum())
 
+    @property
+    def roomy_shape(self) -> tuple[int, int, int]:
+        """The least of few shapes that holds the batch: rows by sixteens, four widths an octave."""
+        return (
+            -(-self.source.shape[0] // ROWS) * ROWS,
+            _roomy(self.source.shape[1]),
+            _roomy(self.target.shape[1]),
+        )
+
+    def filled(self, rows: int, source: int, target: int) -> "Batch":
+        """Return the batch in a larger shape; what is new is hidden."""
+        B, S, T = *self.source.shape, self.target.shape[1]
+        to_source, to_target = (0, source - S, 0, rows - B), (0, target - T, 0, rows - B)
+        return Batch(
+            pad(self.source, to_source, value=PAD),
+            pad(self.source_mask, to_source),
+            pad(self.fed, to_target, value=PAD),
+            pad(self.target, to_target, value=PAD),
+            pad(self.target_mask, to_target),
+        )
+
     def to(self, device: torch.device | str) -> "Batch":
         """Return the batch on a device."""
         return Batch(*(getattr(self, field.name).to(device) for field in fields(self)))
+
+
+def _roomy(length: int) -> int:
+    step = 1 << max(0, length.bit_length() - 3)
+    return -(-length // step) * step
 
 
 def make_batch(corpus: Corpus, indexes: Sequence[int] | NDArray[Any]) -> Batch:

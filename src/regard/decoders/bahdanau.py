@@ -5,12 +5,16 @@ from typing import final
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.nn import functional
 from typing_extensions import override
 
+from regard import kernels
 from regard.decoders.contract import Decoder, Step, unroll_by_steps
+from regard.decoders.fast import asking, slow_because
 from regard.decoders.first import First
 from regard.decoders.recurrent import RecurrentState, covered, look, start
 from regard.nn.attention import Attention, Memory
+from regard.nn.cells import Hidden
 from regard.nn.encoded import Encoded
 from regard.nn.stack import Stack
 
@@ -40,6 +44,11 @@ class BahdanauDecoder(Decoder[RecurrentState, Memory]):
         self.state_size = stack.hidden_size
         self.context_size = context_size
         self.looks = 1, 1
+
+    @property
+    def slow_because(self) -> str | None:
+        """Why `unroll` goes step by step; None where one op does it."""
+        return slow_because(self.stack, self.attention)
 
     @override
     def start(self, encoded: Encoded) -> tuple[Memory, RecurrentState]:
@@ -74,6 +83,36 @@ class BahdanauDecoder(Decoder[RecurrentState, Memory]):
         imposed: Float[Tensor, "B T L H S"] | None = None,
         need_weights: bool = True,
     ) -> tuple[RecurrentState, Step]:
-        return unroll_by_steps(
-            self, state, previous, memory, imposed=imposed, need_weights=need_weights
+        if imposed is not None or self.slow_because is not None:
+            return unroll_by_steps(
+                self, state, previous, memory, imposed=imposed, need_weights=need_weights
+            )
+        return self._unroll_at_once(state, previous, memory, need_weights)
+
+    def _unroll_at_once(
+        self,
+        state: RecurrentState,
+        previous: Float[Tensor, "B T E"],
+        memory: Memory,
+        need_weights: bool,
+    ) -> tuple[RecurrentState, Step]:
+        """Project the words and the memory first, since W [y; c] = W_y y + Σ_j α_j W_c h_j."""
+        cell, (first,) = self.stack.layers[0], state.layers
+        sizes = [previous.shape[-1], memory.values.shape[-1]]
+        W_y, W_c = cell.W.weight.split_with_sizes(sizes, dim=1)
+        ask, keys = asking(self.attention, memory.keys)
+        shown, weights, h, c = kernels.look_then_move(
+            cell.op,
+            functional.linear(previous, W_y, cell.W.bias),
+            functional.linear(memory.values, W_c),
+            keys,
+            memory.mask,
+            first.h,
+            first.c,
+            ask,
+            cell.U.weight,
         )
+        old = torch.cat([state.shown[:, None], shown[:, :-1]], dim=1)
+        moved = RecurrentState(state.position + previous.shape[1], (Hidden(h, c),), h)
+        seen = weights[:, :, None, None] if need_weights else None
+        return moved, Step(old, shown, weights @ memory.values, seen)

@@ -6,12 +6,16 @@ from typing import final
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.nn import functional
 from typing_extensions import override
 
+from regard import kernels
 from regard.decoders.contract import Decoder, Step, only_step, unroll_by_steps
+from regard.decoders.fast import asking, slow_because
 from regard.decoders.first import First
 from regard.decoders.recurrent import RecurrentState, covered, look, start
 from regard.nn.attention import Attention, Memory
+from regard.nn.cells import Hidden
 from regard.nn.encoded import Encoded
 from regard.nn.stack import Stack
 
@@ -44,6 +48,15 @@ class LuongDecoder(Decoder[RecurrentState, Memory]):
         self.looks = 1, 1
         self.W_c = W_c
         self.input_feeding = input_feeding
+
+    @property
+    def slow_because(self) -> str | None:
+        """Why `unroll` goes step by step; None where it does not."""
+        if not self.input_feeding:
+            return "its score sees coverage" if self.attention.covers else None
+        if self.W_c is None:
+            return "it feeds a state that is not attentional"
+        return slow_because(self.stack, self.attention)
 
     @override
     def start(self, encoded: Encoded) -> tuple[Memory, RecurrentState]:
@@ -79,15 +92,58 @@ class LuongDecoder(Decoder[RecurrentState, Memory]):
         imposed: Float[Tensor, "B T L H S"] | None = None,
         need_weights: bool = True,
     ) -> tuple[RecurrentState, Step]:
-        if self.input_feeding or self.attention.covers:
+        fed = self.W_c if self.input_feeding else None
+        if self.slow_because is not None or (fed is not None and imposed is not None):
             return unroll_by_steps(
                 self, state, previous, memory, imposed=imposed, need_weights=need_weights
             )
+        if fed is not None:
+            return self._unroll_at_once(fed, state, previous, memory, need_weights)
         everywhere = torch.ones(previous.shape[:2], dtype=torch.bool, device=previous.device)
         h, layers = self.stack.scan(previous, state.layers, everywhere)
         steps, _ = self._show(h, state, memory, imposed, need_weights)
         position = state.position + previous.shape[1]
         return RecurrentState(position, layers, steps.new_state[:, -1]), steps
+
+    def _unroll_at_once(
+        self,
+        W_c: nn.Linear,
+        state: RecurrentState,
+        previous: Float[Tensor, "B T E"],
+        memory: Memory,
+        need_weights: bool,
+    ) -> tuple[RecurrentState, Step]:
+        """Project the words and the memory first, since W_c [c; h] = Σ_j α_j C h̄_j + R h."""
+        cell, (first,) = self.stack.layers[0], state.layers
+        W_y, F = cell.W.weight.split_with_sizes([previous.shape[-1], self.state_size], dim=1)
+        sizes = [memory.values.shape[-1], self.state_size]
+        C, R = W_c.weight.split_with_sizes(sizes, dim=1)
+        ask, keys = asking(self.attention, memory.keys)
+        # weights sum to 1, so a bias may be pooled; where nothing is visible it is all there is
+        blind = ~memory.mask.any(dim=1, keepdim=True)
+        values = memory.values.masked_fill(blind[..., None], 0.0)
+        mask = memory.mask | (
+            blind & (torch.arange(memory.mask.shape[1], device=blind.device) == 0)
+        )
+        shown, weights, h, c = kernels.move_then_look(
+            cell.op,
+            functional.linear(previous, W_y, cell.W.bias),
+            functional.linear(values, C, W_c.bias),
+            keys,
+            mask,
+            first.h,
+            first.c,
+            state.shown,
+            ask,
+            cell.U.weight,
+            F,
+            R,
+        )
+        weights = weights.masked_fill(blind[..., None], 0.0)
+        old = torch.cat([state.shown[:, None], shown[:, :-1]], dim=1)
+        moved = RecurrentState(state.position + previous.shape[1], (Hidden(h, c),), shown[:, -1])
+        seen = weights[:, :, None, None] if need_weights else None
+        return moved, Step(old, shown, weights @ memory.values, seen)
 
     def _show(
         self,

@@ -1,29 +1,53 @@
 """Ops: each has one definition in `reference.py`, perhaps a faster equal, and one choice runs."""
 
-from regard.kernels.choose import CHOICES
-from regard.kernels.reference import elman_step, gru_after_step, gru_before_step, lstm_step
+from regard.kernels.choose import CHOICES, adadelta
+from regard.kernels.reference import (
+    Asking,
+    CellName,
+    Looked,
+    Weights,
+    elman_step,
+    gru_after_step,
+    gru_before_step,
+    lstm_step,
+)
 
 masked_softmax = CHOICES["masked_softmax"].run
 additive_scores = CHOICES["additive_scores"].run
 coverage_scores = CHOICES["coverage_scores"].run
 scaled_dot_attention = CHOICES["scaled_dot_attention"].run
+additive_attention = CHOICES["additive_attention"].run
 elman_scan = CHOICES["elman_scan"].run
 gru_before_scan = CHOICES["gru_before_scan"].run
+gru_before_both = CHOICES["gru_before_both"].run
 gru_after_scan = CHOICES["gru_after_scan"].run
 lstm_scan = CHOICES["lstm_scan"].run
+look_then_move = CHOICES["look_then_move"].run
+move_then_look = CHOICES["move_then_look"].run
+linear_loss = CHOICES["linear_loss"].run
 
 __all__ = [
     "CHOICES",
+    "Asking",
+    "CellName",
+    "Looked",
+    "Weights",
+    "adadelta",
+    "additive_attention",
     "additive_scores",
     "coverage_scores",
     "elman_scan",
     "elman_step",
     "gru_after_scan",
     "gru_after_step",
+    "gru_before_both",
     "gru_before_scan",
     "gru_before_step",
+    "linear_loss",
+    "look_then_move",
     "lstm_scan",
     "lstm_step",
     "masked_softmax",
+    "move_then_look",
     "scaled_dot_attention",
 ]

@@ -1,38 +1,161 @@
 """Which implementation of each op runs, and why: the only file that decides.
 
-It decides once, by what an implementation can compute, never by timing: a run can be repeated.
+It decides at each call by what an implementation can compute (device, type, sizes), never by
+timing: a run can be repeated. What needs another package is imported when it is first chosen.
 """
 
 from collections.abc import Callable
-from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
-from regard.kernels import library, reference
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from regard.kernels import (
+    by_hand,
+    by_hand_attention,
+    by_hand_loss,
+    by_hand_scan,
+    library,
+    reference,
+)
 
 
-class Choice(NamedTuple):
-    """One op: the function that runs, where it comes from, and why that one."""
+class Call(NamedTuple):
+    """What an implementation is asked for; without arguments, whether it would run at all."""
+
+    device: str
+    dtype: torch.dtype
+    arguments: tuple[Any, ...] = ()
+
+
+class Candidate(NamedTuple):
+    """One implementation: what it is, why it is taken, and what it says to a call it cannot do."""
 
     run: Callable[..., Any]
     source: str
     reason: str
+    refuses: Callable[[Call], str | None] = lambda call: None
+
+
+class Choice(NamedTuple):
+    """One op: the best candidate first, and last one that refuses nothing."""
+
+    candidates: tuple[Candidate, ...]
+
+    @property
+    def run(self) -> Callable[..., Any]:
+        """The function that runs: the only one, or one that chooses at each call."""
+        return self.candidates[0].run if len(self.candidates) == 1 else self._run
+
+    def _run(self, *arguments: Any) -> Any:
+        first = next(x for x in arguments if isinstance(x, Tensor))
+        call = Call(first.device.type, first.dtype, arguments)
+        return self.choose(call).run(*arguments)
+
+    def choose(self, call: Call) -> Candidate:
+        """Return the first candidate that does not refuse."""
+        return next(x for x in self.candidates if x.refuses(call) is None)
+
+    def explain(self, device: str, dtype: torch.dtype = torch.float32) -> tuple[str, str]:
+        """Return what would run on a device, and why: what better ones say, then its own reason."""
+        call = Call(device, dtype)
+        chosen = self.choose(call)
+        better = self.candidates[: self.candidates.index(chosen)]
+        said = [f"{x.source}: {x.refuses(call)}" for x in better]
+        return chosen.source, "; ".join([*said, chosen.reason])
+
+
+def _needs_triton(call: Call) -> str | None:
+    if call.device != "cuda":
+        return "needs a CUDA device"
+    if call.dtype not in (torch.float32, torch.bfloat16):
+        return f"computes in float32 and bfloat16, not {str(call.dtype).removeprefix('torch.')}"
+    return None if find_spec("triton") else "is not installed; pip install triton would do"
+
+
+def _needs_additive_gru(call: Call) -> str | None:
+    cell, *_, asking, _ = call.arguments or ("gru_before", None, None)
+    if cell == "lstm":
+        return "knows no LSTM"
+    if asking is not None and asking.v is None:
+        return "asks by the additive score alone"
+    return _needs_triton(call)
+
+
+def on_cuda(
+    name: str,
+    module: str = "regard.kernels.cuda.functions",
+    refuses: Callable[[Call], str | None] = _needs_triton,
+) -> Candidate:
+    """Return a candidate of Triton kernels, in a module that is imported when it first runs."""
+
+    def run(*arguments: Any, **options: Any) -> Any:
+        return getattr(import_module(module), name)(*arguments, **options)
+
+    return Candidate(run, "Triton", "written for it", refuses)
+
+
+def _only(run: Callable[..., Any], source: str, reason: str) -> Choice:
+    return Choice((Candidate(run, source, reason),))
+
+
+def _by_hand(run: Callable[..., Any], why: str, *better: Candidate) -> Choice:
+    return Choice((*better, Candidate(run, "backward by hand", why)))
 
 
 _LIBRARY = "the library computes exactly this function"
+_PLAIN = "plain PyTorch", "no faster one yet"
 
 CHOICES = {
-    "masked_softmax": Choice(reference.masked_softmax, "plain PyTorch", "no faster one yet"),
-    "additive_scores": Choice(reference.additive_scores, "plain PyTorch", "no faster one yet"),
-    "coverage_scores": Choice(reference.coverage_scores, "plain PyTorch", "no faster one yet"),
-    "scaled_dot_attention": Choice(
+    "masked_softmax": _only(reference.masked_softmax, *_PLAIN),
+    "additive_scores": _only(reference.additive_scores, *_PLAIN),
+    "coverage_scores": _only(reference.coverage_scores, *_PLAIN),
+    "scaled_dot_attention": _only(
         library.scaled_dot_attention, "scaled_dot_product_attention", _LIBRARY
     ),
-    "elman_scan": Choice(library.elman_scan, "torch.rnn_tanh", _LIBRARY),
-    "gru_before_scan": Choice(
-        partial(reference.scan, reference.gru_before_step),
-        "plain PyTorch",
-        "the library's GRU resets after the product",
+    "additive_attention": _by_hand(
+        by_hand_attention.additive_attention,
+        "in tiles; tanh is not kept",
+        on_cuda("additive_attention", "regard.kernels.cuda.additive"),
     ),
-    "gru_after_scan": Choice(library.gru_after_scan, "torch.gru", _LIBRARY),
-    "lstm_scan": Choice(library.lstm_scan, "torch.lstm", _LIBRARY),
+    "elman_scan": _only(library.elman_scan, "torch.rnn_tanh", _LIBRARY),
+    "gru_before_scan": _by_hand(
+        by_hand_scan.gru_before_scan,
+        "the library's GRU resets after the product",
+        on_cuda("gru_before_scan"),
+    ),
+    "gru_before_both": _by_hand(
+        by_hand_scan.gru_before_both,
+        "the library's GRU resets after the product",
+        on_cuda("gru_before_both"),
+    ),
+    "gru_after_scan": _only(library.gru_after_scan, "torch.gru", _LIBRARY),
+    "lstm_scan": _only(library.lstm_scan, "torch.lstm", _LIBRARY),
+    "look_then_move": _by_hand(
+        by_hand.look_then_move,
+        "only what the state needs is in the loop",
+        on_cuda("look_then_move", refuses=_needs_additive_gru),
+    ),
+    "move_then_look": _by_hand(by_hand.move_then_look, "only what the state needs is in the loop"),
+    "linear_loss": _by_hand(
+        by_hand_loss.linear_loss,
+        "the logits of a chunk at a time",
+        on_cuda("linear_loss", "regard.kernels.cuda.loss"),
+    ),
+    "adadelta": Choice(
+        (
+            on_cuda("Adadelta", "regard.kernels.cuda.optimizer"),
+            Candidate(torch.optim.Adadelta, "torch.optim.Adadelta", _LIBRARY),
+        )
+    ),
 }
+
+
+def adadelta(parameters: list[nn.Parameter], **options: float) -> Optimizer:
+    """Make the optimizer where the parameters lie."""
+    call = Call(parameters[0].device.type, parameters[0].dtype)
+    made: Optimizer = CHOICES["adadelta"].choose(call).run(parameters, **options)
+    return made

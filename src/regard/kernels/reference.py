@@ -4,14 +4,41 @@ Nothing here is chosen or cached; `choose.py` decides what runs.
 """
 
 from collections.abc import Callable
+from typing import Literal, NamedTuple
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional
 
 Step = Callable[[Tensor, Tensor, Tensor], Tensor]
 """(W x + b, h, U) → the next h."""
+
+CellName = Literal["gru_before", "gru_after", "lstm"]
+
+
+class Asking(NamedTuple):
+    """How a state s asks: vᵀ tanh(W s + key), or s · key where there is neither."""
+
+    W: Float[Tensor, "A D"] | None
+    v: Float[Tensor, "A"] | None
+
+
+class Looked(NamedTuple):
+    """Every state that a recurrence showed, the weights it used, and its last h and c."""
+
+    shown: Float[Tensor, "B T O"]
+    weights: Float[Tensor, "B T S"]
+    h: Float[Tensor, "B D"]
+    c: Float[Tensor, "B D"] | None
+
+
+class Weights(NamedTuple):
+    """What a cell has learned: of its input, of its state, and a bias."""
+
+    W: Float[Tensor, "G I"]
+    U: Float[Tensor, "G D"]
+    b: Float[Tensor, "G"] | None
 
 
 def masked_softmax(
@@ -139,6 +166,29 @@ def scan(
     return torch.stack(states, dim=1)
 
 
+def gru_before_both(
+    x: Float[Tensor, "B T I"],
+    h: Float[Tensor, "B D"],
+    mask: Bool[Tensor, "B T"],
+    right: Weights,
+    left: Weights,
+) -> tuple[Float[Tensor, "B T 2*D"], Float[Tensor, "B 2*D"]]:
+    """Scan a line from the left and from its end; [→h; ←h], zero where hidden, and the last states.
+
+    What is hidden does not move a state. 2·B·T·G·(I + D) multiply-adds.
+    """
+    directions, last = [], []
+    for order, (W, U, b) in ((range(x.shape[1]), right), (range(x.shape[1])[::-1], left)):
+        projected, state, states = functional.linear(x, W, b), h, {}
+        for t in order:
+            moved = gru_before_step(projected[:, t], state, U)
+            state = states[t] = torch.where(mask[:, t, None], moved, state)
+        directions.append(torch.stack([states[t] for t in range(x.shape[1])], dim=1))
+        last.append(state)
+    shown = torch.cat(directions, dim=-1).masked_fill(~mask[..., None], 0.0)
+    return shown, torch.cat(last, dim=-1)
+
+
 def lstm_scan(
     x: Float[Tensor, "B T I"],
     state: tuple[Float[Tensor, "B D"], Float[Tensor, "B D"]],
@@ -159,3 +209,119 @@ def lstm_scan(
         c = torch.where(visible[:, None], moved, c)
         states.append(h)
     return torch.stack(states, dim=1), c
+
+
+def look_then_move(
+    cell: CellName,
+    x: Float[Tensor, "B T G"],
+    found: Float[Tensor, "B S G"],
+    keys: Float[Tensor, "B S A"],
+    mask: Bool[Tensor, "B S"],
+    h: Float[Tensor, "B D"],
+    c: Float[Tensor, "B D"] | None,
+    asking: Asking,
+    U: Float[Tensor, "G D"],
+) -> Looked:
+    """Let the old state ask, and move by what is found: Bahdanau's recurrence.
+
+    α_t = softmax_s score(h_{t−1}, key_s)      h_t = cell(x_t + Σ_s α_ts found_s, h_{t−1})
+
+    `found` is C h_s, the memory as the cell sees it: Σ_s α_s (C h_s) = C Σ_s α_s h_s, so that no
+    product with C is left in the loop. B·T·(G·D + A·D + S·(A + G)) multiply-adds, B·T·S·A tanh.
+    """
+    shown, weights = [], []
+    for x_t in x.unbind(dim=1):
+        weights.append(_weigh(h, keys, mask, asking))
+        h, c = cell_step(cell, x_t + _pool(weights[-1], found), h, c, U)
+        shown.append(h)
+    return Looked(torch.stack(shown, dim=1), torch.stack(weights, dim=1), h, c)
+
+
+def move_then_look(
+    cell: CellName,
+    x: Float[Tensor, "B T G"],
+    found: Float[Tensor, "B S O"],
+    keys: Float[Tensor, "B S A"],
+    mask: Bool[Tensor, "B S"],
+    h: Float[Tensor, "B D"],
+    c: Float[Tensor, "B D"] | None,
+    shown: Float[Tensor, "B O"],
+    asking: Asking,
+    U: Float[Tensor, "G D"],
+    F: Float[Tensor, "G O"],
+    R: Float[Tensor, "O D"],
+) -> Looked:
+    """Move, let the new state ask, and feed what is shown to the next step: Luong's recurrence.
+
+    h_t = cell(x_t + F h̃_{t−1}, h_{t−1})      α_t = softmax_s score(h_t, key_s)
+    h̃_t = tanh(Σ_s α_ts found_s + R h_t)      W_c = [W R], found_s = W h̄_s
+
+    B·T·(G·(D + O) + A·D + O·D + S·(A + O)) multiply-adds.
+    """
+    every, weights = [], []
+    for x_t in x.unbind(dim=1):
+        h, c = cell_step(cell, x_t + shown @ F.T, h, c, U)
+        weights.append(_weigh(h, keys, mask, asking))
+        shown = torch.tanh(_pool(weights[-1], found) + h @ R.T)
+        every.append(shown)
+    return Looked(torch.stack(every, dim=1), torch.stack(weights, dim=1), h, c)
+
+
+def cell_step(
+    cell: CellName,
+    x: Float[Tensor, "B G"],
+    h: Float[Tensor, "B D"],
+    c: Float[Tensor, "B D"] | None,
+    U: Float[Tensor, "G D"],
+) -> tuple[Float[Tensor, "B D"], Float[Tensor, "B D"] | None]:
+    """Move the cell of that name."""
+    if c is not None:
+        return lstm_step(x, h, c, U)
+    return (gru_after_step if cell == "gru_after" else gru_before_step)(x, h, U), None
+
+
+def _weigh(
+    h: Float[Tensor, "B D"], keys: Float[Tensor, "B S A"], mask: Bool[Tensor, "B S"], asking: Asking
+) -> Float[Tensor, "B S"]:
+    if asking.W is None or asking.v is None:
+        scores = h[:, None] @ keys.mT
+    else:
+        scores = additive_scores((h @ asking.W.T)[:, None], keys, asking.v)
+    return masked_softmax(scores, mask[:, None])[:, 0]
+
+
+def _pool(weights: Float[Tensor, "B S"], found: Float[Tensor, "B S N"]) -> Float[Tensor, "B N"]:
+    return (weights[:, None] @ found)[:, 0]
+
+
+def additive_attention(
+    q: Float[Tensor, "B T A"],
+    k: Float[Tensor, "B S A"],
+    v: Float[Tensor, "A"],
+    values: Float[Tensor, "B S N"],
+    mask: Bool[Tensor, "B S"],
+) -> tuple[Float[Tensor, "B T N"], Float[Tensor, "B T S"]]:
+    """context[t] = Σ_s softmax_s(vᵀ tanh(q[t] + k[s])) values[s], and the weights
+
+    B·T·S·(A + N) multiply-adds and B·T·S·A tanh.
+    """
+    weights = masked_softmax(additive_scores(q, k, v), mask[:, None])
+    return weights @ values, weights
+
+
+def linear_loss(
+    x: Float[Tensor, "R X"],
+    weight: Float[Tensor, "V X"],
+    bias: Float[Tensor, "V"] | None,
+    target: Int[Tensor, "R"],
+    visible: Bool[Tensor, "R"],
+    smoothing: float = 0.0,
+) -> Float[Tensor, ""]:
+    """Σ (1−ε)·(−log p(y)) + ε·mean_v(−log p(v)) over visible rows, p = softmax(weight x + bias).
+
+    R·V·X multiply-adds; builds the [R,V] logits a kernel would avoid.
+    """
+    wide = torch.promote_types(x.dtype, torch.float32)
+    logits = functional.linear(x, weight, bias).to(wide)
+    loss = functional.cross_entropy(logits, target, label_smoothing=smoothing, reduction="none")
+    return loss.masked_fill(~visible, 0.0).sum()

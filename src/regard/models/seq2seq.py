@@ -99,7 +99,7 @@ class Seq2Seq(nn.Module):
         state, step = self.decoder.step(
             state, previous, memory, imposed=imposed, need_weights=need_weights
         )
-        return state, Scored(self._read(step, previous), step.weights)
+        return state, Scored(self.readout(self._join(step, previous)), step.weights)
 
     def unroll(
         self,
@@ -118,7 +118,7 @@ class Seq2Seq(nn.Module):
         state, steps = self.decoder.unroll(
             state, previous, memory, imposed=imposed, need_weights=need_weights
         )
-        return state, Scored(self._read(steps, previous), steps.weights)
+        return state, Scored(self.readout(self._join(steps, previous)), steps.weights)
 
     def forward(
         self,
@@ -132,6 +132,21 @@ class Seq2Seq(nn.Module):
         memory, state = self.start(source, source_mask)
         return self.unroll(state, words, memory, need_weights=need_weights)[1]
 
+    def loss(
+        self,
+        source: Int[Tensor, "B S"],
+        source_mask: Bool[Tensor, "B S"],
+        words: Int[Tensor, "B T"],
+        target: Int[Tensor, "B T"],
+        target_mask: Bool[Tensor, "B T"],
+        smoothing: float = 0.0,
+    ) -> Float[Tensor, ""]:
+        """−Σ log p(y_t | y_<t, x), summed over visible words: what the logits of `forward` give."""
+        memory, state = self.start(source, source_mask)
+        previous = self.target_embedding(words, state.position)
+        _, steps = self.decoder.unroll(state, previous, memory, need_weights=False)
+        return self.readout.loss(self._join(steps, previous), target, target_mask, smoothing)
+
     def _refuse_other_shapes(self, imposed: Tensor | None, rows: tuple[int, ...]) -> None:
         looks = self.decoder.looks
         if imposed is None or looks is None or imposed.shape[:-1] == (*rows, *looks):
@@ -142,11 +157,12 @@ class Seq2Seq(nn.Module):
             f"[{', '.join(map(str, (*rows, *looks)))}, S] would do"
         )
 
-    def _read(self, step: Step, previous: Float[Tensor, "B *T E"]) -> Float[Tensor, "B *T V"]:
+    def _join(self, step: Step, previous: Float[Tensor, "B *T E"]) -> Float[Tensor, "B *T X"]:
+        """Lay what the readout reads side by side."""
         parts = [
             previous if name == "previous" else getattr(step, name) for name in self.readout_inputs
         ]
-        return self.readout(torch.cat(parts, dim=-1))
+        return torch.cat(parts, dim=-1)
 
 
 def _places(embedding: Embedding) -> int | None:

@@ -15,7 +15,7 @@ from regard.errors import ConfigError, InputError
 from regard.nn.masks import masked_softmax
 from regard.nn.positions import RelativePositions, RotaryPositions
 from regard.nn.rows import Rows
-from regard.nn.scores import AdditiveScore, ScaledDotScore, Score
+from regard.nn.scores import AdditiveScore, ConcatScore, ScaledDotScore, Score
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,8 @@ class Attention(nn.Module):
         """Return the context of each query, and the weights the heatmap shows.
 
         `visible` hides keys query by query; `past` is what a window or coverage goes by.
-        When nobody needs the weights, the scaled dot product runs fused and never makes them.
+        When nobody needs the weights, the scaled dot product runs fused and never makes them;
+        several queries of an additive score run as one op, which never makes [B,T,S,A].
         """
         mask = memory.mask[..., None, :]
         if visible is not None:
@@ -137,6 +138,17 @@ class Attention(nn.Module):
             dropout = self.dropout.p if self.training else 0.0
             keys, values = memory.keys, memory.values
             return kernels.scaled_dot_attention(query, keys, values, mask, dropout), None
+
+        # one query alone, as in a search, stays what it is: its shapes decide how it rounds
+        if query.ndim == 3 and query.shape[1] > 1 and imposed is None and visible is None:
+            score = self._additive
+            if score is not None:
+                q = nn.functional.linear(query, score.query_weight)
+                seen = memory.mask.expand(memory.keys.shape[:-1])
+                context, weights = kernels.additive_attention(
+                    q, memory.keys, score.v, memory.values, seen
+                )
+                return context, weights if need_weights else None
 
         weights = impose(self._weigh(query, memory, mask, past), imposed)
         used = self.dropout(weights)
@@ -154,6 +166,18 @@ class Attention(nn.Module):
     def _fusible(self) -> bool:
         plain = self.window is None and self.relative is None
         return plain and isinstance(self.score, ScaledDotScore)
+
+    @property
+    def _additive(self) -> AdditiveScore | ConcatScore | None:
+        """The score, where all there is to do is its weights and their sum."""
+        if self.window is not None or self.relative is not None or self.covers or self.drops:
+            return None
+        return self.score if isinstance(self.score, AdditiveScore | ConcatScore) else None
+
+    @property
+    def drops(self) -> bool:
+        """Whether weights are dropped, here and now."""
+        return self.training and self.dropout.p > 0
 
     def _weigh(
         self,

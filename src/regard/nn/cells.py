@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from regard import kernels
-from regard.nn.masks import last_visible
+from regard.nn.masks import last_visible, reverse
 from regard.nn.rows import Rows
 
 
@@ -29,6 +29,10 @@ class Cell(nn.Module, ABC):
     """What a stack needs of a cell."""
 
     hidden_size: int
+    W: nn.Linear
+    U: nn.Linear
+    op: kernels.CellName | None
+    """What the ops of `kernels` call it; None if they do not know it."""
 
     @abstractmethod
     def start(self, h: Float[Tensor, "B D"]) -> Hidden:
@@ -52,6 +56,7 @@ class ElmanCell(Cell):
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True) -> None:
         super().__init__()
         self.hidden_size = hidden_size
+        self.op = None
         self.W = nn.Linear(input_size, hidden_size, bias=bias)
         self.U = nn.Linear(hidden_size, hidden_size, bias=False)
 
@@ -91,6 +96,7 @@ class GRUCell(Cell):
         super().__init__()
         self.hidden_size = hidden_size
         self.reset_after = reset_after
+        self.op = "gru_after" if reset_after else "gru_before"
         self.W = nn.Linear(input_size, 3 * hidden_size, bias=bias)
         self.U = nn.Linear(hidden_size, 3 * hidden_size, bias=False)
 
@@ -125,6 +131,7 @@ class LSTMCell(Cell):
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True) -> None:
         super().__init__()
         self.hidden_size = hidden_size
+        self.op = "lstm"
         self.W = nn.Linear(input_size, 4 * hidden_size, bias=bias)
         self.U = nn.Linear(hidden_size, 4 * hidden_size, bias=False)
 
@@ -144,6 +151,28 @@ class LSTMCell(Cell):
         both = (state.h, state.c)
         h, c = kernels.lstm_scan(x, both, mask, self.W.weight, self.U.weight, self.W.bias)
         return _visible(h, mask), Hidden(last_visible(h, mask, state.h), c)
+
+
+def scan_both(
+    right: Cell,
+    left: Cell,
+    x: Float[Tensor, "B T I"],
+    state: Hidden,
+    mask: Bool[Tensor, "B T"],
+) -> tuple[Float[Tensor, "B T O"], Hidden]:
+    """Scan a line in both directions: [→h; ←h], and both last states side by side."""
+    if right.op == left.op == "gru_before":
+        weights = (
+            kernels.Weights(cell.W.weight, cell.U.weight, cell.W.bias) for cell in (right, left)
+        )
+        shown, last = kernels.gru_before_both(x, state.h, mask, *weights)
+        return shown, Hidden(last)
+    h, end = right.scan(x, state, mask)
+    back, front = left.scan(reverse(x, mask), state, mask)
+    h = torch.cat([h, reverse(back, mask)], dim=-1)
+    if end.c is None or front.c is None:
+        return h, Hidden(torch.cat([end.h, front.h], dim=-1))
+    return h, Hidden(torch.cat([end.h, front.h], dim=-1), torch.cat([end.c, front.c], dim=-1))
 
 
 def _visible(h: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T D"]:

@@ -7,9 +7,11 @@ from abc import ABC, abstractmethod
 from typing import final
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from typing_extensions import override
+
+from regard import kernels
 
 
 class Layer(nn.Module, ABC):
@@ -83,3 +85,16 @@ class Readout(nn.Module):
     def forward(self, x: Float[Tensor, "*B X"]) -> Float[Tensor, "*B V"]:
         """Score every word."""
         return nn.functional.linear(self.dropout(self.layer(x)), self.weight, self.bias)
+
+    def loss(
+        self,
+        x: Float[Tensor, "*B X"],
+        target: Int[Tensor, "*B"],
+        visible: Bool[Tensor, "*B"],
+        smoothing: float = 0.0,
+    ) -> Float[Tensor, ""]:
+        """Σ (1−ε)·(−log p(y)) + ε·mean_v(−log p(v)) over visible rows; never makes all logits."""
+        rows = self.dropout(self.layer(x)).flatten(0, -2)
+        return kernels.linear_loss(
+            rows, self.weight, self.bias, target.flatten(), visible.flatten(), smoothing
+        )

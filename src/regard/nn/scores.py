@@ -49,6 +49,11 @@ class AdditiveScore(Score):
         self.v = nn.Parameter(torch.randn(align_size) * align_size**-0.5)
         self.w_c = nn.Parameter(torch.randn(align_size) * align_size**-0.5) if coverage else None
 
+    @property
+    def query_weight(self) -> Float[Tensor, "A D"]:
+        """What a query is multiplied by."""
+        return self.W_q.weight
+
     @override
     def prepare(self, keys: Float[Tensor, "*B S M"]) -> Float[Tensor, "*B S A"]:
         return self.W_k(keys)
@@ -80,6 +85,11 @@ class ConcatScore(Score):
         self.W = nn.Linear(query_size + key_size, align_size, bias=False)
         self.v = nn.Parameter(torch.randn(align_size) * align_size**-0.5)
 
+    @property
+    def query_weight(self) -> Float[Tensor, "A D"]:
+        """What a query is multiplied by."""
+        return self.W.weight[:, : self.query_size]
+
     @override
     def prepare(self, keys: Float[Tensor, "*B S M"]) -> Float[Tensor, "*B S A"]:
         return nn.functional.linear(keys, self.W.weight[:, self.query_size :])
@@ -88,7 +98,7 @@ class ConcatScore(Score):
     def forward(
         self, query: Float[Tensor, "*B T D"], keys: Float[Tensor, "*B S A"]
     ) -> Float[Tensor, "*B T S"]:
-        q = nn.functional.linear(query, self.W.weight[:, : self.query_size])
+        q = nn.functional.linear(query, self.query_weight)
         return kernels.additive_scores(q, keys, self.v)
 
 

@@ -6,12 +6,10 @@ A stack steps (one direction only) or scans; where its first states come from is
 from collections.abc import Callable
 from typing import cast, final
 
-import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from regard.nn.cells import Cell, Hidden
-from regard.nn.masks import reverse
+from regard.nn.cells import Cell, Hidden, scan_both
 
 MakeCell = Callable[[int], Cell]
 """input_size → a cell."""
@@ -70,12 +68,11 @@ class Stack(nn.Module):
         last = []
         for layer, state in enumerate(states):
             x = self.dropout(x) if layer else x
-            h, end = self.layers[layer].scan(x, state, mask)
             if self.backward_cells:
-                cell = _cells(self.backward_cells)[layer]
-                back, front = cell.scan(reverse(x, mask), state, mask)
-                h = torch.cat([h, reverse(back, mask)], dim=-1)
-                end = _side_by_side(end, front)
+                left = _cells(self.backward_cells)[layer]
+                h, end = scan_both(self.layers[layer], left, x, state, mask)
+            else:
+                h, end = self.layers[layer].scan(x, state, mask)
             last.append(end)
             x = self._show(h, x, layer)
         return x, tuple(last)
@@ -88,9 +85,3 @@ class Stack(nn.Module):
 
 def _cells(modules: nn.ModuleList) -> list[Cell]:
     return cast(list[Cell], list(modules))
-
-
-def _side_by_side(right: Hidden, left: Hidden) -> Hidden:
-    if right.c is None or left.c is None:
-        return Hidden(torch.cat([right.h, left.h], dim=-1))
-    return Hidden(torch.cat([right.h, left.h], dim=-1), torch.cat([right.c, left.c], dim=-1))

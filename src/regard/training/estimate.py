@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from regard.training.loop import Job, stream, update
+from regard.training.loop import Job, make_gradients, stream, update
 from regard.training.optimizer import make_optimizer
 from regard.training.state import Progress
 
@@ -16,17 +16,15 @@ def estimate(job: Job, validation_seconds: Callable[[], float], done: int = 0) -
     """Say how long the updates that are left, with their validations, take at most."""
     config = job.config
     trial = replace(job, model=copy.deepcopy(job.model))
-    device = job.model.target_embedding.weight.device
-    optimizer = make_optimizer(trial.model, config)
+    optimizer, gradients = make_optimizer(trial.model, config), make_gradients(trial.model, config)
     batches = stream(job.corpus, config, Progress())
-    took = []
-    for step in range(1, TRIALS + 1):
-        group = [next(batches)[2].to(device) for _ in range(config.accumulate)]
+    groups = [[next(batches)[2] for _ in range(config.accumulate)] for _ in range(TRIALS)]
+    # the first time is slower than any that follows, and on a GPU that of each shape
+    for _ in "ab":
         start = time.perf_counter()
-        update(trial, optimizer, group, step)
-        took.append(time.perf_counter() - start)
-    # the first is slower than any that follows
-    each = sum(took[1:]) / (TRIALS - 1)
+        for step, group in enumerate(groups, start=1):
+            update(trial, optimizer, gradients, group, step)
+        each = (time.perf_counter() - start) / TRIALS
     left = max(0, config.max_steps - done)
     num_validations, validation = -(-left // config.validate_every), validation_seconds()
     total = left * each + num_validations * validation

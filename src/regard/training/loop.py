@@ -4,10 +4,13 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 from torch.optim import Optimizer
 
 from regard.config.settings import TrainConfig
@@ -16,8 +19,8 @@ from regard.data.buckets import Buckets
 from regard.data.corpus import Corpus
 from regard.errors import InputError
 from regard.models.seq2seq import Seq2Seq
-from regard.training.loss import summed_loss
 from regard.training.optimizer import make_optimizer
+from regard.training.recorded import Recorded, ahead, repeatable
 from regard.training.schedule import learning_rate
 from regard.training.state import Progress, RunFolder
 
@@ -82,9 +85,14 @@ class Job:
 
 def train(job: Job, report: Report, stop: Callable[[], bool] = lambda: False) -> Progress:
     """Teach the model, from its last saved state on; `stop` is asked after every update."""
+    with repeatable(job.model.target_embedding.weight.device, job.config.precision):
+        return _train(job, report, stop)
+
+
+def _train(job: Job, report: Report, stop: Callable[[], bool]) -> Progress:
     config, model = job.config, job.model
-    device = model.target_embedding.weight.device
-    optimizer = make_optimizer(model, config)
+    on_gpu = model.target_embedding.weight.device.type == "cuda"
+    optimizer, gradients = make_optimizer(model, config), make_gradients(model, config)
     progress = job.folder.load(model, optimizer)
     if job.reopened:
         tired = 0 < config.patience <= progress.stale
@@ -92,11 +100,13 @@ def train(job: Job, report: Report, stop: Callable[[], bool] = lambda: False) ->
     job.folder.shorten_log(progress.step)
     deadline = time.monotonic() + 60 * config.max_minutes if config.max_minutes else float("inf")
     batches = stream(job.corpus, config, progress)
+    batches = ahead(batches) if on_gpu else batches
     report.start(progress.step)
     while not progress.finished:
         group = list(islice(batches, config.accumulate))
         progress = replace(progress, step=progress.step + 1, epoch=group[-1][0], batch=group[-1][1])
-        loss, tokens = update(job, optimizer, [b.to(device) for _, _, b in group], progress.step)
+        taken = [batch for _, _, batch in group]
+        loss, tokens = update(job, optimizer, gradients, taken, progress.step)
         rate = learning_rate(config, progress.step)
         report.update(progress.step, loss, rate, tokens)
         if progress.step % config.report_every == 0:
@@ -128,28 +138,58 @@ def stream(
         epoch, first = epoch + 1, 0
 
 
-def update(job: Job, optimizer: Optimizer, batches: list[Batch], step: int) -> tuple[float, int]:
+Gradients = Callable[[list[Batch], int], Tensor]
+"""(batches, words in them) → their summed loss; adds the gradients of the mean loss of a word."""
+
+
+def make_gradients(model: Seq2Seq, config: TrainConfig) -> Gradients:
+    """Return what computes gradients where the model is."""
+    loss_of = partial(batch_loss, model, config)
+    if model.target_embedding.weight.device.type == "cuda":
+        return Recorded(model, loss_of)
+    return partial(plain_gradients, loss_of)
+
+
+def batch_loss(model: Seq2Seq, config: TrainConfig, batch: Batch) -> Float[Tensor, ""]:
+    """Return the summed loss of a batch, wherever it lies."""
+    device = model.target_embedding.weight.device
+    with torch.autocast(device.type, torch.bfloat16, enabled=config.precision == "bfloat16"):
+        b = batch.to(device)
+        given = b.source, b.source_mask, b.fed, b.target, b.target_mask
+        return model.loss(*given, config.label_smoothing)
+
+
+def plain_gradients(
+    loss: Callable[[Batch], Tensor], batches: list[Batch], tokens: int
+) -> Float[Tensor, ""]:
+    """Add gradients batch by batch."""
+    losses = []
+    for batch in batches:
+        losses.append(loss(batch))
+        torch.autograd.backward(losses[-1] / tokens)
+    return torch.stack(losses).detach().sum()
+
+
+def update(
+    job: Job, optimizer: Optimizer, gradients: Gradients, batches: list[Batch], step: int
+) -> tuple[float, int]:
     """Make one update; return the mean loss of a word, and how many words there were."""
     model, config = job.model.train(), job.config
     # dropout depends on the seed and this update alone, however the run came here
     torch.manual_seed(config.seed * 1_000_003 + step)
     tokens = sum(batch.num_tokens for batch in batches)
-    total = 0.0
-    device = batches[0].source.device.type
-    for batch in batches:
-        with torch.autocast(device, torch.bfloat16, enabled=config.precision == "bfloat16"):
-            logits = model(batch.source, batch.source_mask, batch.fed).logits
-        loss = summed_loss(logits, batch.target, batch.target_mask, config.label_smoothing)
-        torch.autograd.backward(loss / tokens)
-        total += float(loss.detach())
-    if not math.isfinite(total):
-        raise _diverged(f"the loss of update {step} is {total}")
+    loss = gradients(batches, tokens)
     if config.clip_norm:
         torch.nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm)
     for group in optimizer.param_groups:
         group["lr"] = learning_rate(config, step)
     optimizer.step()
-    optimizer.zero_grad()
+    # a gradient that was recorded stays in its place
+    optimizer.zero_grad(set_to_none=not isinstance(gradients, Recorded))
+    # the last thing: this waits for a device
+    total = float(loss)
+    if not math.isfinite(total):
+        raise _diverged(f"the loss of update {step} is {total}")
     return total / tokens, tokens
 
 

@@ -53,10 +53,10 @@ def interrupted(monkeypatch, out, at=1, **options):
 
     update = loop.update
 
-    def stopped(job, optimizer, batches, step):
-        if step == at:
+    def stopped(*given):
+        if given[-1] == at:
             signal.raise_signal(signal.SIGINT)
-        return update(job, optimizer, batches, step)
+        return update(*given)
 
     with monkeypatch.context() as patch:
         patch.setattr(loop, "update", stopped)

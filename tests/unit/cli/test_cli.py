@@ -147,7 +147,11 @@ def test_the_doctor_names_every_op_and_finds_that_neighbours_do_not_matter(run):
     assert answer.out.startswith(f"regard {regard.__version__}, torch ")
     rows = [re.split("  +", line) for line in answer.out.splitlines()]
     for name, choice in CHOICES.items():
-        assert [name, choice.source, choice.reason] in rows
+        assert [name, *choice.explain("cpu")] in rows
+    at_once = ["at once", "its recurrence is one op"]
+    assert ["bahdanau2015", *at_once] in rows
+    assert ["luong2015, cell = gru_after", *at_once] in rows
+    assert ["luong2015, score = location", "step by step", "its score is LocationScore"] in rows
     for preset in ("bahdanau2015", "vaswani2017"):
         same = f"{preset}: a line alone and among 40 others is the same to the last bit\n"
         assert same in answer.out

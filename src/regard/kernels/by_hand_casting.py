@@ -1,0 +1,25 @@
+"""Autocast for ops that are written by hand: they cast once, and run inside in one type."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+def alike(first: Tensor, *others: Tensor | None) -> list[Any]:
+    """Return all in the type that autocast asks for, or as they are where it is off."""
+    tensors = [first, *others]
+    if not torch.is_autocast_enabled(first.device.type):
+        return tensors
+    dtype = torch.get_autocast_dtype(first.device.type)
+    return [None if tensor is None else _cast(tensor, dtype) for tensor in tensors]
+
+
+def _cast(tensor: Tensor, dtype: torch.dtype) -> Tensor:
+    # autocast leaves double precision alone
+    return tensor if tensor.dtype == torch.float64 else tensor.to(dtype)
+
+
+def as_it_is(tensor: Tensor) -> torch.autocast:
+    """Return a context in which autocast leaves every product as it is written."""
+    return torch.autocast(tensor.device.type, enabled=False)

@@ -1,0 +1,58 @@
+"""What the GPU kernels compute with: a product of rows, and gates as exact as float32 is."""
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+from triton.language.extra import libdevice
+
+
+@triton.jit
+def reciprocal(x):
+    """1/x to the last bit but one; a division would spend its time on cases not met here."""
+    return tl.inline_asm_elementwise(
+        "rcp.approx.ftz.f32 $0, $1;", "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1
+    )
+
+
+@triton.jit
+def sigmoid(x):
+    """1 / (1 + e^−x), as exact as float32 is."""
+    return tl.div_rn(1.0, 1 + libdevice.exp(-x))
+
+
+@triton.jit
+def tanh(x, ROUGH: tl.constexpr = False):
+    """tanh as exact as float32 is, or with ROUGH the chip's own: eleven bits, enough for bfloat16.
+
+    Eleven bits are also what a product in tf32 has of its factors.
+    """
+    if ROUGH:
+        return tl.inline_asm_elementwise(
+            "tanh.approx.f32 $0, $1;", "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1
+        )
+    return libdevice.tanh(x)
+
+
+@triton.jit
+def dot_rows(
+    a, a_row, w, w_row, m, n, M, N, K: tl.constexpr, TF32: tl.constexpr,
+    BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+):  # fmt: skip
+    """acc[m,n] = Σ_k a[m,k] w[n,k] in float32."""
+    acc = tl.zeros([BM, BN], tl.float32)
+    for start in range(0, K, BK):
+        k = start + tl.arange(0, BK)
+        left = tl.load(a + m[:, None] * a_row + k, mask=(m[:, None] < M) & (k < K), other=0.0)
+        right = tl.load(
+            w + n[None, :] * w_row + k[:, None], mask=(n < N) & (k[:, None] < K), other=0.0
+        )
+        acc = tl.dot(left, right, acc, input_precision="tf32" if TF32 else "ieee")
+    return acc
+
+
+def product(a: Tensor, b: Tensor) -> Tensor:
+    """a b, summed and kept in float32: a weight's gradient."""
+    if a.dtype == torch.float32:
+        return a @ b
+    return torch.mm(a, b, out_dtype=torch.float32)

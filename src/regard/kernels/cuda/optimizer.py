@@ -1,0 +1,57 @@
+"""Adadelta (Zeiler 2012) in one pass: each number is read once and written once."""
+
+from typing import Any, final
+
+import torch
+import triton
+import triton.language as tl
+from torch import nn
+from typing_extensions import override
+
+BLOCK = 1024
+
+
+@triton.jit
+def _adadelta(p, g, square, delta, rate, rho, eps, decay, size, BLOCK: tl.constexpr):
+    """E[g²] ← mean, Δ = g √(E[Δ²] + ε) / √(E[g²] + ε), p ← p − rate Δ, E[Δ²] ← mean."""
+    i = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    inside = i < size
+    old = tl.load(p + i, mask=inside)
+    grad = tl.load(g + i, mask=inside) + decay * old
+    seen = rho * tl.load(square + i, mask=inside) + (1 - rho) * grad * grad
+    before = tl.load(delta + i, mask=inside)
+    move = tl.sqrt(before + eps) / tl.sqrt(seen + eps) * grad
+    tl.store(square + i, seen, mask=inside)
+    tl.store(delta + i, rho * before + (1 - rho) * move * move, mask=inside)
+    tl.store(p + i, old - rate * move, mask=inside)
+
+
+@final
+class Adadelta(torch.optim.Optimizer):
+    """`torch.optim.Adadelta`, whose memory has the same names."""
+
+    def __init__(
+        self,
+        params: list[nn.Parameter],
+        *,
+        lr: float = 1.0,
+        rho: float,
+        eps: float,
+        weight_decay: float,
+    ) -> None:
+        super().__init__(params, {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay})
+
+    @override
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
+        """Make one update."""
+        for group in self.param_groups:
+            numbers = group["lr"], group["rho"], group["eps"], group["weight_decay"]
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                memory = self.state[p]
+                for name in ("square_avg", "acc_delta"):
+                    memory.setdefault(name, torch.zeros_like(p))
+                given = p, p.grad, memory["square_avg"], memory["acc_delta"], *numbers
+                _adadelta[triton.cdiv(p.numel(), BLOCK),](*given, p.numel(), BLOCK)

@@ -1,0 +1,282 @@
+"""Recurrences on a GPU: what is left of each step after everything else has left the loop.
+
+One kernel for each product, with the gates computed where the product ends; attention between them.
+Sums run in float32 in one fixed order and without atomics: two runs are equal to the last bit.
+"""
+
+import triton
+import triton.language as tl
+
+from regard.kernels.cuda.arithmetic import dot_rows, sigmoid, tanh
+
+
+@triton.jit
+def _gates(
+    h_low, h, U, x, x_row, mask, mask_row, rzn, rh, B, D: tl.constexpr, TF32: tl.constexpr,
+    BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+):  # fmt: skip
+    """r = σ(x_r + U_r h), z = σ(x_z + U_z h), and r∘h for the product that waits for it.
+
+    Where the input is hidden z is 0: the state stays, and no gradient reaches the gates.
+    """
+    reader = tl.program_id(2)
+    m = tl.program_id(0) * BM + tl.arange(0, BM)
+    n = tl.program_id(1) * BN + tl.arange(0, BN)
+    row = reader * B + m
+    acc = dot_rows(
+        h_low + reader * B * D, D, U + reader * 3 * D * D, D, m, n, B, 2 * D, D, TF32, BM, BN, BK
+    )
+    inside = (m[:, None] < B) & (n < 2 * D)
+    acc += tl.load(x + row[:, None] * x_row + n, mask=inside, other=0.0).to(tl.float32)
+    seen = tl.load(mask + row * mask_row, mask=m < B, other=0)[:, None] != 0
+    gate = tl.where(seen | (n < D), sigmoid(acc), 0.0)
+    tl.store(rzn + row[:, None] * (3 * D) + n, gate, mask=inside)
+    is_r = inside & (n < D)
+    old = tl.load(h + row[:, None] * D + n, mask=is_r, other=0.0)
+    tl.store(rh + row[:, None] * D + n, gate * old, mask=is_r)
+
+
+@triton.jit
+def _look(
+    query, query_row, keys, v, mask, lengths, weights, weights_row, S, A: tl.constexpr,
+    ROUGH: tl.constexpr, BROW: tl.constexpr, BS: tl.constexpr, BA: tl.constexpr,
+):  # fmt: skip
+    """α[b] = softmax_s Σ_a v[a] tanh(query[b,a] + keys[b,s,a]); behind a row's end nothing is read.
+
+    One program a row, so that the scores of a row meet without leaving it.
+    """
+    b = tl.program_id(0)
+    length = tl.load(lengths + b)
+    row = weights + b * weights_row
+    for first in range(0, length, BS):
+        s = first + tl.arange(0, BS)
+        total = tl.zeros([BS, BA], tl.float32)
+        for start in range(0, A, BA):
+            a = start + tl.arange(0, BA)
+            q = tl.load(query + b * query_row + a, mask=a < A, other=0.0)
+            inside = (s[:, None] < length) & (a < A)
+            k = tl.load(keys + (b * S + s[:, None]) * A + a, mask=inside, other=0.0)
+            bent = tanh(q + k.to(tl.float32), ROUGH)
+            total += tl.load(v + a, mask=a < A, other=0.0).to(tl.float32) * bent
+        tl.store(row + s, tl.sum(total, 1), mask=s < length)
+    tl.debug_barrier()
+    s = tl.arange(0, BROW)
+    seen = tl.load(mask + b * S + s, mask=s < length, other=0) != 0
+    scores = tl.load(row + s, mask=seen, other=-float("inf"))
+    top = tl.max(scores, 0)
+    parts = tl.where(seen, tl.exp(scores - top), 0.0)
+    total = tl.sum(parts, 0)
+    # a row that may see nothing sees nothing, and counts 0
+    alpha = parts * tl.where(total > 0, 1 / total, 0.0)
+    tl.store(row + s, alpha, mask=s < length)
+
+
+@triton.jit
+def _pool(
+    weights, weights_row, found, product, product_row, x, x_row, h, rzn, rest, rh, h_next,
+    h_next_low, S, D: tl.constexpr, AFTER: tl.constexpr, BS: tl.constexpr, BD: tl.constexpr,
+):  # fmt: skip
+    """The gates of x + Σ_s α_s found_s, and r∘h, or with AFTER the new h.
+
+    `rest` keeps x_n + pooled_n until U_n (r∘h) is there, or with AFTER u_n for the way back.
+    """
+    b = tl.program_id(0)
+    d = tl.program_id(1) * BD + tl.arange(0, BD)
+    t_r = tl.zeros([BS, BD], tl.float32)
+    t_z = tl.zeros([BS, BD], tl.float32)
+    t_n = tl.zeros([BS, BD], tl.float32)
+    for start in range(0, S, BS):
+        s = start + tl.arange(0, BS)
+        alpha = tl.load(weights + b * weights_row + s, mask=s < S, other=0.0)[:, None]
+        there = (s[:, None] < S) & (d < D)
+        at = found + (b * S + s[:, None]) * (3 * D) + d
+        t_r += alpha * tl.load(at, mask=there, other=0.0).to(tl.float32)
+        t_z += alpha * tl.load(at + D, mask=there, other=0.0).to(tl.float32)
+        t_n += alpha * tl.load(at + 2 * D, mask=there, other=0.0).to(tl.float32)
+    p_r, p_z, p_n = tl.sum(t_r, 0), tl.sum(t_z, 0), tl.sum(t_n, 0)
+    inside = d < D
+    at_x, at_u = x + b * x_row + d, product + b * product_row + d
+    x_r = tl.load(at_x, mask=inside, other=0.0).to(tl.float32)
+    x_z = tl.load(at_x + D, mask=inside, other=0.0).to(tl.float32)
+    x_n = tl.load(at_x + 2 * D, mask=inside, other=0.0).to(tl.float32)
+    r = sigmoid(x_r + p_r + tl.load(at_u, mask=inside, other=0.0))
+    z = sigmoid(x_z + p_z + tl.load(at_u + D, mask=inside, other=0.0))
+    old = tl.load(h + b * D + d, mask=inside, other=0.0)
+    at = rzn + b * (3 * D) + d
+    tl.store(at, r, mask=inside)
+    tl.store(at + D, z, mask=inside)
+    if AFTER:
+        u_n = tl.load(at_u + 2 * D, mask=inside, other=0.0)
+        n = tanh(x_n + p_n + r * u_n)
+        new = (1 - z) * old + z * n
+        tl.store(at + 2 * D, n, mask=inside)
+        tl.store(rest + b * D + d, u_n, mask=inside)
+        tl.store(h_next + b * D + d, new, mask=inside)
+        tl.store(h_next_low + b * D + d, new, mask=inside)
+    else:
+        tl.store(rest + b * D + d, x_n + p_n, mask=inside)
+        tl.store(rh + b * D + d, r * old, mask=inside)
+
+
+@triton.jit
+def _blend(
+    rh, U, rest, rest_row, h, rzn, h_next, h_next_low, B, D: tl.constexpr, TF32: tl.constexpr,
+    BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+):  # fmt: skip
+    """n = tanh(rest + U_n (r∘h)), h ← (1−z)∘h + z∘n"""
+    reader = tl.program_id(2)
+    m = tl.program_id(0) * BM + tl.arange(0, BM)
+    n = tl.program_id(1) * BN + tl.arange(0, BN)
+    row = reader * B + m[:, None]
+    U_n = U + (reader * 3 + 2) * D * D
+    acc = dot_rows(rh + reader * B * D, D, U_n, D, m, n, B, D, D, TF32, BM, BN, BK)
+    inside = (m[:, None] < B) & (n < D)
+    acc += tl.load(rest + row * rest_row + n, mask=inside, other=0.0).to(tl.float32)
+    new = tanh(acc)
+    z = tl.load(rzn + row * (3 * D) + D + n, mask=inside, other=0.0)
+    old = tl.load(h + row * D + n, mask=inside, other=0.0)
+    tl.store(rzn + row * (3 * D) + 2 * D + n, new, mask=inside)
+    moved = (1 - z) * old + z * new
+    tl.store(h_next + row * D + n, moved, mask=inside)
+    tl.store(h_next_low + row * D + n, moved, mask=inside)
+
+
+@triton.jit
+def _blend_back(
+    parts, num_parts, dshown, dshown_row, carried, rzn, h, rest, dx, dx_row, du, rows,
+    D: tl.constexpr, AFTER: tl.constexpr, BN: tl.constexpr,
+):  # fmt: skip
+    """Sum up the new state's gradient, and lead it back through the blend to the gates' inputs.
+
+    `carried` holds what skipped the later step's gates, and then what skips this one's.
+    """
+    row = tl.program_id(0)
+    n = tl.program_id(1) * BN + tl.arange(0, BN)
+    inside = n < D
+    dh = tl.load(carried + row * D + n, mask=inside, other=0.0)
+    dh += tl.load(dshown + row * dshown_row + n, mask=inside, other=0.0).to(tl.float32)
+    for part in range(num_parts):
+        dh += tl.load(parts + (part * rows + row) * D + n, mask=inside, other=0.0)
+    at = rzn + row * (3 * D) + n
+    z = tl.load(at + D, mask=inside, other=0.0)
+    new = tl.load(at + 2 * D, mask=inside, other=0.0)
+    old = tl.load(h + row * D + n, mask=inside, other=0.0)
+    dz = dh * (new - old) * z * (1 - z)
+    dn = dh * z * (1 - new * new)
+    at_x = dx + row * dx_row + n
+    tl.store(at_x + D, dz, mask=inside)
+    tl.store(at_x + 2 * D, dn, mask=inside)
+    tl.store(carried + row * D + n, dh * (1 - z), mask=inside)
+    if AFTER:
+        r = tl.load(at, mask=inside, other=0.0)
+        u_n = tl.load(rest + row * D + n, mask=inside, other=0.0)
+        dr = dn * u_n * r * (1 - r)
+        tl.store(at_x, dr, mask=inside)
+        at_u = du + row * (3 * D) + n
+        tl.store(at_u, dr, mask=inside)
+        tl.store(at_u + D, dz, mask=inside)
+        tl.store(at_u + 2 * D, dn * r, mask=inside)
+
+
+@triton.jit
+def _reset_back(
+    dx, dx_row, UT, rzn, h, carried, parts, B, D: tl.constexpr, TF32: tl.constexpr,
+    BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+):  # fmt: skip
+    """d(r∘h) = U_nᵀ dn, and from there to r and to the old state; beside it U_zᵀ dz, a part."""
+    reader, gate = tl.program_id(2) // 2, 2 - tl.program_id(2) % 2
+    m = tl.program_id(0) * BM + tl.arange(0, BM)
+    n = tl.program_id(1) * BN + tl.arange(0, BN)
+    row = reader * B + m[:, None]
+    G: tl.constexpr = 3 * D
+    grads = dx + reader * B * dx_row + gate * D
+    acc = dot_rows(
+        grads, dx_row, UT + reader * D * G + gate * D, G, m, n, B, D, D, TF32, BM, BN, BK
+    )
+    inside = (m[:, None] < B) & (n < D)
+    if gate == 1:
+        tl.store(parts + row * D + n, acc, mask=inside)
+    else:
+        r = tl.load(rzn + row * G + n, mask=inside, other=0.0)
+        old = tl.load(h + row * D + n, mask=inside, other=0.0)
+        tl.store(dx + row * dx_row + n, acc * old * r * (1 - r), mask=inside)
+        skips = tl.load(carried + row * D + n, mask=inside, other=0.0)
+        tl.store(carried + row * D + n, skips + acc * r, mask=inside)
+
+
+@triton.jit
+def _weights_back(
+    dx, dx_row, found, dweights, dweights_row, lengths, dalpha, S, G: tl.constexpr,
+    BS: tl.constexpr, BG: tl.constexpr,
+):  # fmt: skip
+    """dα[b,s] = dx[b] · found[b,s], and what comes from outside."""
+    b = tl.program_id(0)
+    first = tl.program_id(1) * BS
+    s = first + tl.arange(0, BS)
+    if first >= tl.load(lengths + b):
+        tl.store(dalpha + b * S + s, tl.zeros([BS], tl.float32), mask=s < S)
+        return
+    total = tl.zeros([BS, BG], tl.float32)
+    for start in range(0, G, BG):
+        g = start + tl.arange(0, BG)
+        grad = tl.load(dx + b * dx_row + g, mask=g < G, other=0.0).to(tl.float32)
+        inside = (s[:, None] < S) & (g < G)
+        total += grad * tl.load(found + (b * S + s[:, None]) * G + g, mask=inside, other=0.0).to(
+            tl.float32
+        )
+    outside = tl.load(dweights + b * dweights_row + s, mask=s < S, other=0.0).to(tl.float32)
+    tl.store(dalpha + b * S + s, tl.sum(total, 1) + outside, mask=s < S)
+
+
+@triton.jit
+def _query_back(
+    dalpha, weights, weights_row, query, query_row, keys, v, dscores, dquery, S, A: tl.constexpr,
+    ROUGH: tl.constexpr, BROW: tl.constexpr, BS: tl.constexpr, BA: tl.constexpr,
+):  # fmt: skip
+    """de = α∘(dα − α·dα), dquery[a] = v[a] Σ_s de[s] (1 − tanh²(query[a] + keys[s,a]))"""
+    b = tl.program_id(0)
+    a = tl.program_id(1) * BA + tl.arange(0, BA)
+    row = tl.arange(0, BROW)
+    whole = tl.load(weights + b * weights_row + row, mask=row < S, other=0.0)
+    mean = tl.sum(whole * tl.load(dalpha + b * S + row, mask=row < S, other=0.0), 0)
+    q = tl.load(query + b * query_row + a, mask=a < A, other=0.0)
+    total = tl.zeros([BS, BA], tl.float32)
+    for start in range(0, S, BS):
+        s = start + tl.arange(0, BS)
+        alpha = tl.load(weights + b * weights_row + s, mask=s < S, other=0.0)
+        de = alpha * (tl.load(dalpha + b * S + s, mask=s < S, other=0.0) - mean)
+        if tl.program_id(1) == 0:
+            tl.store(dscores + b * weights_row + s, de, mask=s < S)
+        inside = (s[:, None] < S) & (a < A)
+        k = tl.load(keys + (b * S + s[:, None]) * A + a, mask=inside, other=0.0).to(tl.float32)
+        bent = tanh(q + k, ROUGH)
+        total += de[:, None] * (1 - bent * bent)
+    grad = tl.load(v + a, mask=a < A, other=0.0).to(tl.float32) * tl.sum(total, 0)
+    tl.store(dquery + b * A + a, grad, mask=a < A)
+
+
+@triton.jit
+def _parts(
+    du, du_row, UT, dq, WT, parts, B, first, D: tl.constexpr, A: tl.constexpr,
+    NUM: tl.constexpr, TF32: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+):  # fmt: skip
+    """What each gate, and the query, send back to the old state: Uᵀ du gate by gate, Wᵀ dq.
+
+    Side by side, since one product over all of them would be three times as long.
+    """
+    number = tl.program_id(2)
+    reader, gate = number // NUM, number % NUM
+    rows = tl.num_programs(2) // NUM * B
+    m = tl.program_id(0) * BM + tl.arange(0, BM)
+    n = tl.program_id(1) * BN + tl.arange(0, BN)
+    G: tl.constexpr = 3 * D
+    if A > 0 and gate == NUM - 1:
+        acc = dot_rows(dq, A, WT, A, m, n, B, D, A, TF32, BM, BN, BK)
+    else:
+        grads = du + reader * B * du_row + gate * D
+        acc = dot_rows(
+            grads, du_row, UT + reader * D * G + gate * D, G, m, n, B, D, D, TF32, BM, BN, BK
+        )
+    inside = (m[:, None] < B) & (n < D)
+    at = parts + ((first + gate) * rows + reader * B + m[:, None]) * D + n
+    tl.store(at, acc, mask=inside)

@@ -1,0 +1,257 @@
+"""Ops with a backward pass by hand, against their definitions in plain PyTorch."""
+
+import pytest
+import torch
+from kernel_cases import CASES, ODD, SIZES, gradients, leaves, outputs
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from regard.kernels import by_hand_attention, by_hand_loss
+from regard.training.loss import summed_loss
+
+by_case = pytest.mark.parametrize("name", CASES)
+
+
+def assert_within(found, expected, bound):
+    assert len(found) == len(expected)
+    for one, other in zip(found, expected, strict=True):
+        assert one.shape == other.shape
+        assert one.dtype == other.dtype
+        assert (one - other).abs().max() <= bound * max(1.0, other.abs().max())
+
+
+@pytest.mark.parametrize("sizes", SIZES)
+@by_case
+def test_outputs_and_every_gradient_are_the_definitions(name, sizes):
+    case = CASES[name]
+    arguments = case.arguments(sizes=sizes)
+    given = leaves(arguments)
+    found, expected = (outputs(run, arguments) for run in (case.run, case.definition))
+    assert_within(found, expected, 1e-12)
+    assert_within(gradients(found, given), gradients(expected, given), 1e-10)
+
+
+@by_case
+def test_a_gradient_may_come_in_through_one_output_alone(name):
+    case = CASES[name]
+    arguments = case.arguments()
+    for i in range(len(outputs(case.run, arguments))):
+        found, expected = (outputs(run, arguments)[i] for run in (case.run, case.definition))
+        for leaf in leaves(arguments):
+            one, other = (
+                torch.autograd.grad(made.square().sum(), leaf, retain_graph=True, allow_unused=True)
+                for made in (found, expected)
+            )
+            nothing = torch.zeros_like(leaf)
+            one, other = ([nothing if part is None else part for part in x] for x in (one, other))
+            assert_within(one, other, 1e-10)
+
+
+@by_case
+def test_gradients_are_those_of_finite_differences(name):
+    _gradcheck(name, fast=True)
+
+
+@pytest.mark.slow
+@by_case
+def test_each_number_moved_by_itself_gives_the_gradient(name, record_property):
+    record_property("numbers moved", _gradcheck(name, fast=False))
+
+
+def _gradcheck(name, *, fast):
+    case = CASES[name]
+    small = {"B": 3, "T": 2, "S": 3, "D": 5, "A": 7, "N": 5, "I": 3, "O": 7, "V": 5}
+    arguments = case.arguments(sizes=(small, (3, 1, 0)))
+    given = leaves(arguments)
+
+    def run(*_):
+        return tuple(outputs(case.run, arguments))
+
+    assert torch.autograd.gradcheck(run, given, fast_mode=fast)
+    return sum(leaf.numel() for leaf in given)
+
+
+@by_case
+def test_two_runs_are_equal_to_the_last_bit_and_so_is_one_without_gradients(name):
+    case = CASES[name]
+    arguments = case.arguments(torch.float32)
+    given = leaves(arguments)
+    first, second = outputs(case.run, arguments), outputs(case.run, arguments)
+    for one, other in zip(first, second, strict=True):
+        assert torch.equal(one, other)
+    for one, other in zip(gradients(first, given), gradients(second, given), strict=True):
+        assert torch.equal(one, other)
+    with torch.no_grad():
+        for one, other in zip(first, outputs(case.run, arguments), strict=True):
+            assert torch.equal(one, other)
+            assert not other.requires_grad
+
+
+@by_case
+def test_the_way_back_may_be_gone_twice_but_not_differentiated(name):
+    case = CASES[name]
+    arguments = case.arguments()
+    given = leaves(arguments)
+    made = outputs(case.run, arguments)
+    first, second = (gradients(made, given, retain=True) for _ in range(2))
+    for one, other in zip(first, second, strict=True):
+        assert torch.equal(one, other)
+    loss = torch.stack([part.square().sum() for part in made]).sum()
+    (slope,) = torch.autograd.grad(loss, given[:1], create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        slope.sum().backward()
+
+
+@by_case
+def test_float32_errs_at_most_twice_as_much_as_the_plain_loop(name):
+    case = CASES[name]
+    sizes = {"B": 5, "T": 7, "S": 11, "D": 67, "A": 71, "N": 73, "I": 79, "O": 83, "V": 89}
+    errors = []
+    # rounding is amplified from step to step, by luck: only the sum over draws can be compared
+    for seed in range(4):
+        results = []
+        for run, dtype in (
+            (case.definition, torch.float64),
+            (case.definition, torch.float32),
+            (case.run, torch.float32),
+        ):
+            arguments = case.arguments(dtype, sizes=(sizes, (11, 1, 0, 7, 11)), seed=seed)
+            made = outputs(run, arguments)
+            results.append([*(x.detach() for x in made), *gradients(made, leaves(arguments))])
+        each = zip(*results, strict=True)
+        errors.append([[float((x - truth).norm()) for x in found] for truth, *found in each])
+    plain, found = torch.tensor(errors).square().sum(dim=0).sqrt().unbind(dim=-1)
+    size = torch.stack([truth.norm() for truth in results[0]])
+    assert (found <= 2 * plain + torch.finfo(torch.float32).eps * size).all()
+
+
+@by_case
+def test_under_autocast_it_runs_in_bfloat16_and_stays_near_float32(name):
+    case = CASES[name]
+    arguments = case.arguments(torch.float32)
+    given = leaves(arguments)
+    exact = outputs(case.run, arguments)
+    with torch.autocast("cpu", torch.bfloat16):
+        rough = outputs(case.run, arguments)
+        inside = gradients(rough, given, retain=True)
+    wide = torch.float32 if name.startswith("linear_loss") else torch.bfloat16
+    assert {part.dtype for part in rough} == {wide}
+    outside = gradients(rough, given)
+    pairs = [*zip(rough, exact, strict=True)]
+    pairs += zip(outside, gradients(exact, given), strict=True)
+    for one, other in pairs:
+        assert (one - other).norm() <= 0.06 * other.norm()
+    for one, other in zip(inside, outside, strict=True):
+        assert one.dtype == torch.float32
+        assert torch.equal(one, other)
+
+
+class Made(TorchDispatchMode):
+    """Counts the numbers in the largest tensor that an op makes."""
+
+    largest = 0
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        made = function(*args, **(kwargs or {}))
+        for part in made if isinstance(made, tuple | list) else [made]:
+            if isinstance(part, torch.Tensor):
+                self.largest = max(self.largest, numbers(part))
+        return made
+
+
+def numbers(tensor):
+    return tensor.untyped_storage().size() // tensor.itemsize
+
+
+def made_and_kept(run, arguments):
+    """How many numbers the largest tensor has, and how many wait for the way back."""
+    kept = {}
+
+    def keep(tensor):
+        kept[tensor.untyped_storage().data_ptr()] = numbers(tensor)
+        return tensor
+
+    with Made() as mode:
+        with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+            made = outputs(run, arguments)
+        gradients(made, leaves(arguments))
+    return mode.largest, sum(kept.values())
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in CASES if name.endswith("additive")] + ["additive_attention"]
+)
+def test_queries_times_keys_times_width_are_neither_made_nor_kept(name, monkeypatch):
+    monkeypatch.setattr(by_hand_attention, "TILE", 1000)
+    case = CASES[name]
+    n = {**ODD, "T": 31, "S": 37, "D": 5, "A": 41, "N": 5, "O": 5}
+    arguments = case.arguments(sizes=(n, (37, 1, 0)))
+    all_at_once = n["B"] * n["T"] * n["S"] * n["A"]
+    assert max(made_and_kept(case.definition, arguments)) >= all_at_once
+    assert max(made_and_kept(case.run, arguments)) <= all_at_once / 5
+
+
+def test_the_logits_of_all_words_are_neither_made_nor_kept(monkeypatch):
+    case = CASES["linear_loss"]
+    n = {**ODD, "B": 3, "S": 101, "V": 97, "I": 3}
+    arguments = case.arguments(sizes=(n, (101, 97, 89)))
+    monkeypatch.setattr(by_hand_loss, "LOGITS", 1000)
+    all_at_once = n["B"] * n["S"] * n["V"]
+    assert max(made_and_kept(case.definition, arguments)) >= all_at_once
+    assert max(made_and_kept(case.run, arguments)) <= all_at_once / 10
+
+
+@pytest.mark.parametrize("at_once", [1, 100, 1000, 10**6])
+def test_how_much_is_done_at_once_changes_nothing(at_once, monkeypatch):
+    monkeypatch.setattr(by_hand_attention, "TILE", at_once)
+    monkeypatch.setattr(by_hand_loss, "LOGITS", at_once)
+    for name in ("additive_attention", "linear_loss, smoothed"):
+        test_outputs_and_every_gradient_are_the_definitions(name, "odd")
+
+
+@pytest.mark.parametrize("name", [n for n in CASES if n.endswith(("additive", "dot"))])
+def test_a_row_with_nothing_visible_has_no_weights_and_moves_nothing_it_did_not_see(name):
+    case = CASES[name]
+    arguments = case.arguments()
+    looked = case.run(*arguments)
+    _, x, found, keys, mask = arguments[:5]
+    assert not mask[2].any()
+    assert not looked.weights[2].any()
+    assert looked.weights[:2].sum(dim=-1).allclose(torch.ones(2, ODD["T"], dtype=torch.float64))
+    dx, *seen = gradients([looked.shown, looked.weights], [x, found, keys])
+    assert dx[2].all()
+    for gradient in seen:
+        assert not gradient[2].any()
+        assert not gradient[1, 1:].any()
+        assert gradient[0].any()
+
+
+def test_the_loss_is_that_of_the_logits_and_hidden_words_count_nothing():
+    x, weight, bias, target, visible, smoothing = CASES["linear_loss, smoothed"].arguments(
+        torch.float32
+    )
+    logits = torch.nn.functional.linear(x, weight, bias)
+    whole = summed_loss(logits[None], target[None], visible[None], smoothing)
+    found = by_hand_loss.linear_loss(x, weight, bias, target, visible, smoothing)
+    assert abs(found - whole) <= 1e-5 * whole
+    other = torch.where(visible, target, (target + 1) % weight.shape[0])
+    assert by_hand_loss.linear_loss(x, weight, bias, other, visible, smoothing) == found
+    # by hand: two words, logits (0, log 3), so p = (1/4, 3/4)
+    two = torch.tensor([[0.0], [torch.tensor(3.0).log()]])
+    loss = by_hand_loss.linear_loss(
+        torch.ones(1, 1), two, None, torch.tensor([0]), torch.tensor([True]), 0.2
+    )
+    expected = 0.8 * torch.tensor(4.0).log() + 0.1 * (torch.tensor(16.0 / 3).log())
+    assert abs(loss - expected) <= 1e-6
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name.startswith("linear_loss")])
+def test_hidden_rows_that_cannot_be_left_out_count_nothing(name, monkeypatch):
+    monkeypatch.setattr(by_hand_loss, "COUNTED", ())
+    test_outputs_and_every_gradient_are_the_definitions(name, "odd")
+
+
+def test_a_loss_of_no_visible_words_is_zero():
+    x, weight, bias, target, visible, _ = CASES["linear_loss"].arguments()
+    loss = by_hand_loss.linear_loss(x, weight, bias, target, torch.zeros_like(visible))
+    assert loss == 0
+    assert not torch.autograd.grad(loss, weight)[0].any()

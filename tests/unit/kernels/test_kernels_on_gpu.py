@@ -1,0 +1,221 @@
+"""Kernels on a GPU against float64, beside plain PyTorch at the same precision: `pytest -m gpu`."""
+
+import pytest
+import torch
+
+from regard.kernels import reference
+
+pytestmark = pytest.mark.gpu
+
+# sentences, target and source positions, width of the state, of the alignment
+SIZES = [(5, 7, 11, 13, 17), (3, 1, 1, 5, 3), (67, 6, 50, 104, 100), (2, 3, 1100, 8, 16)]
+BOTH = (torch.float32, torch.bfloat16)
+
+
+@pytest.fixture(autouse=True)
+def poisoned():
+    """What is not written is not a number: all memory that will be handed out has been NaN."""
+    waste = [torch.full((1 << n,), torch.nan, device="cuda") for n in range(8, 27) for _ in "ab"]
+    del waste
+
+
+def drawn(*shape, scale=1.0):
+    return torch.randn(shape, device="cuda", dtype=torch.float64) * scale
+
+
+def visible(B, S):
+    """Lines of any length: the whole, nothing, one, and in between."""
+    lengths = torch.randint(1, S + 1, (B,), device="cuda")
+    for row, length in enumerate((S, 0, 1)[: max(1, B - 1)]):
+        lengths[row] = length
+    return torch.arange(S, device="cuda") < lengths[:, None]
+
+
+def graded(compute, given, dtype, grads):
+    """What comes out, and the gradient of everything that went in."""
+    leaves = [part.to(dtype).requires_grad_() for part in given]
+    outputs = [part for part in compute(*leaves) if part is not None]
+    loss = sum((out.double() * grad).sum() for out, grad in zip(outputs, grads, strict=True))
+    return [x.detach() for x in (*outputs, *torch.autograd.grad(loss, leaves))]
+
+
+def error(got, exact):
+    return float((got.double() - exact).norm() / exact.norm().clamp(min=1e-30))
+
+
+def agree(ours, plain, given, shapes, dtype):
+    """Twice the error of plain PyTorch at most, everything written, and the same bits twice."""
+    grads = [drawn(*shape) for shape in shapes]
+    exact = graded(plain, given, torch.float64, grads)
+    usual = graded(plain, given, dtype, grads)
+    first, second = (graded(ours, given, dtype, grads) for _ in "ab")
+    # below this a sum of a handful of numbers may or may not be rounded at all
+    least = torch.finfo(dtype).eps
+    for number, (got, again, other, right) in enumerate(
+        zip(first, second, usual, exact, strict=True)
+    ):
+        assert got.isfinite().all(), number
+        assert torch.equal(got, again), number
+        bound = max(2 * error(other, right), least)
+        assert error(got, right) <= bound, (number, error(got, right), error(other, right))
+
+
+def recurrence(B, T, S, D, A):
+    G = 3 * D
+    return [
+        drawn(B, T, G),
+        drawn(B, S, G),
+        drawn(B, S, A),
+        drawn(B, D, scale=0.5),
+        drawn(A, D, scale=D**-0.5),
+        drawn(A, scale=A**-0.5),
+        drawn(G, D, scale=D**-0.5),
+    ]
+
+
+@pytest.mark.parametrize("dtype", BOTH, ids=str)
+@pytest.mark.parametrize("cell", ["gru_before", "gru_after"])
+@pytest.mark.parametrize("sizes", SIZES, ids=str)
+def test_looking_and_moving_is_the_plain_loop(sizes, cell, dtype):
+    from regard.kernels.cuda import functions
+
+    B, T, S, D, _ = sizes
+    torch.manual_seed(0)
+    mask = visible(B, S)
+
+    def run(function):
+        def compute(x, found, keys, h, W, v, U):
+            return function(cell, x, found, keys, mask, h, None, reference.Asking(W, v), U)
+
+        return compute
+
+    agree(
+        run(functions.look_then_move),
+        run(reference.look_then_move),
+        recurrence(*sizes),
+        [(B, T, D), (B, T, S), (B, D)],
+        dtype,
+    )
+
+
+@pytest.mark.parametrize("dtype", BOTH, ids=str)
+@pytest.mark.parametrize("sizes", [(3, 7, 13), (5, 1, 8), (67, 9, 104)], ids=str)
+def test_reading_in_two_directions_is_the_plain_loop(sizes, dtype):
+    from regard.kernels.cuda import functions
+
+    B, T, D = sizes
+    torch.manual_seed(0)
+    mask = visible(B, T)
+
+    def run(function):
+        def compute(x, h, *weights):
+            right, left = (reference.Weights(*weights[i : i + 3]) for i in (0, 3))
+            return function(x, h, mask, right, left)
+
+        return compute
+
+    given = [drawn(B, T, 11), drawn(B, D)]
+    for _ in range(2):
+        scale = D**-0.5
+        given += [drawn(3 * D, 11), drawn(3 * D, D, scale=scale), drawn(3 * D)]
+    both = run(functions.gru_before_both), run(reference.gru_before_both)
+    agree(*both, given, [(B, T, 2 * D), (B, 2 * D)], dtype)
+
+
+@pytest.mark.parametrize("dtype", BOTH, ids=str)
+def test_reading_in_one_direction_is_the_plain_loop(dtype):
+    from regard.kernels.cuda import functions
+
+    torch.manual_seed(0)
+    given = [drawn(5, 7, 11), drawn(5, 13), drawn(39, 11), drawn(39, 13, scale=0.3), drawn(39)]
+    agree(
+        lambda *x: (functions.gru_before_scan(*x),),
+        lambda *x: (reference.scan(reference.gru_before_step, *x),),
+        given,
+        [(5, 7, 13)],
+        dtype,
+    )
+
+
+@pytest.mark.parametrize("dtype", BOTH, ids=str)
+@pytest.mark.parametrize("scale", [1.0, 30.0], ids=["usual", "large"])
+@pytest.mark.parametrize(
+    "sizes", [(3, 7, 11, 13, 5), (3, 70, 130, 67, 32), (2, 1, 1, 3, 2)], ids=str
+)
+def test_additive_attention_is_its_definition(sizes, scale, dtype):
+    from regard.kernels.cuda import additive
+
+    B, T, S, A, N = sizes
+    torch.manual_seed(0)
+    mask = visible(B, S)
+    given = [drawn(B, T, A, scale=scale), drawn(B, S, A, scale=scale)]
+    given += [drawn(A, scale=A**-0.5), drawn(B, S, N)]
+    agree(
+        lambda *x: additive.additive_attention(*x, mask),
+        lambda *x: reference.additive_attention(*x, mask),
+        given,
+        [(B, T, N), (B, T, S)],
+        dtype,
+    )
+
+
+@pytest.mark.parametrize("dtype", BOTH, ids=str)
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("V", [2, 29, 5003])
+def test_loss_and_gradient_of_logits_in_one_pass(V, smoothing, dtype):
+    from regard.kernels.cuda.loss import loss_rows_
+
+    torch.manual_seed(0)
+    logits = (drawn(37, V) * 3).to(dtype)
+    target = torch.randint(0, V, (37,), device="cuda")
+    seen = torch.rand(37, device="cuda") < 0.8
+    exact = logits.double().requires_grad_()
+    losses = torch.nn.functional.cross_entropy(
+        exact, target, label_smoothing=smoothing, reduction="none"
+    ).masked_fill(~seen, 0.0)
+    (grad,) = torch.autograd.grad(losses.sum(), exact)
+    got = loss_rows_(logits, target, seen, smoothing)
+    # what went in is exact here, so that only what is written is rounded
+    assert error(got, losses.detach()) <= 1e-6
+    assert error(logits, grad) <= torch.finfo(dtype).eps
+
+
+@pytest.mark.parametrize("dtype", BOTH, ids=str)
+@pytest.mark.parametrize("chunk", [None, 29 * 8], ids=["at once", "in chunks"])
+@pytest.mark.parametrize("bias", [True, False], ids=["bias", "no bias"])
+def test_readout_and_loss_in_one_are_their_definition(bias, chunk, dtype, monkeypatch):
+    from regard.kernels.cuda import loss
+
+    if chunk:
+        monkeypatch.setattr(loss, "LOGITS", chunk)
+    torch.manual_seed(0)
+    target = torch.randint(0, 29, (37,), device="cuda")
+    seen = torch.rand(37, device="cuda") < 0.8
+    given = [drawn(37, 13), drawn(29, 13), *([drawn(29)] if bias else [])]
+
+    def run(function):
+        def compute(x, weight, shift=None):
+            return (function(x, weight, shift, target, seen, 0.1),)
+
+        return compute
+
+    agree(run(loss.linear_loss), run(reference.linear_loss), given, [()], dtype)
+
+
+def test_adadelta_in_one_pass_is_the_librarys():
+    from regard.kernels.cuda.optimizer import Adadelta
+
+    torch.manual_seed(0)
+    theirs = drawn(1031).float().requires_grad_()
+    mine = theirs.detach().clone().requires_grad_()
+    settings = {"rho": 0.95, "eps": 1e-6, "weight_decay": 0.01}
+    library = torch.optim.Adadelta([theirs], lr=0.7, **settings)
+    ours = Adadelta([mine], lr=0.7, **settings)
+    for _ in range(3):
+        theirs.grad = drawn(1031).float()
+        mine.grad = theirs.grad.clone()
+        library.step()
+        ours.step()
+    assert error(mine.detach(), theirs.detach().double()) <= 1e-6
+    for name, value in ours.state[mine].items():
+        assert error(value, library.state[theirs][name].double()) <= 1e-6

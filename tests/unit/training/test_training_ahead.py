@@ -1,0 +1,53 @@
+"""What a thread makes in advance: in order, with its errors, and no longer than it is wanted."""
+
+import threading
+import time
+from itertools import count, islice
+
+import pytest
+
+from regard.training.recorded import ahead
+
+
+def test_items_come_in_order_and_a_few_are_made_in_advance():
+    made = []
+
+    def numbers():
+        for number in count():
+            made.append(number)
+            yield number
+
+    items = ahead(numbers(), 3)
+    assert list(islice(items, 5)) == [0, 1, 2, 3, 4]
+    deadline = time.monotonic() + 5
+    while len(made) < 9 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    # five taken, three waiting, one in hand
+    assert made == list(range(9))
+
+
+def test_an_error_comes_where_it_happened():
+    def numbers():
+        yield 1
+        raise ValueError("no more")
+
+    items = ahead(numbers())
+    assert next(items) == 1
+    with pytest.raises(ValueError, match="no more"):
+        next(items)
+
+
+def test_the_thread_ends_when_nobody_takes_any_more():
+    before = threading.active_count()
+    items = ahead(count(), 2)
+    next(items)
+    assert threading.active_count() == before + 1
+    items.close()
+    deadline = time.monotonic() + 5
+    while threading.active_count() > before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert threading.active_count() == before
+
+
+def test_what_ends_ends():
+    assert list(ahead(iter([1, 2, 3]))) == [1, 2, 3]

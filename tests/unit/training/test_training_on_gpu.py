@@ -1,0 +1,61 @@
+"""Training on a GPU: recorded work is the plain work, and a run goes on to the same bits."""
+
+from functools import partial
+
+import pytest
+import torch
+
+from regard.models import PRESETS
+from regard.training.loop import batch_loss, make_gradients, plain_gradients, stream, train
+from regard.training.state import Progress
+from training_job import RESUMED, Silent, job
+
+pytestmark = pytest.mark.gpu
+PRECISIONS = ("float32", "tf32", "bfloat16")
+
+
+def on_gpu(folder, name="bahdanau2015", **options):
+    made, _, _ = job(folder, name, **options)
+    made.model.cuda()
+    return made
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_recorded_gradients_are_the_plain_ones(tmp_path, name):
+    made = on_gpu(tmp_path, name, dropout=0.0, batch_tokens=300)
+    made.model.train()
+    batches = stream(made.corpus, made.config, Progress())
+    taken = [next(batches)[2] for _ in range(5)]
+    tokens = sum(batch.num_tokens for batch in taken)
+    recorded = make_gradients(made.model, made.config)
+    # twice: what was recorded in the first is replayed in the second
+    for _ in "ab":
+        made.model.zero_grad(set_to_none=False)
+        loss = float(recorded(taken, tokens))
+    found = {n: p.grad.clone() for n, p in made.model.named_parameters()}
+    made.model.zero_grad()
+    usual = float(plain_gradients(partial(batch_loss, made.model, made.config), taken, tokens))
+    assert loss == pytest.approx(usual, rel=1e-5)
+    for n, p in made.model.named_parameters():
+        torch.testing.assert_close(found[n], p.grad, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("name", ["bahdanau2015", "luong2015", "gehring2017", "vaswani2017"])
+def test_a_run_that_was_stopped_ends_in_the_same_bits(tmp_path, name, precision):
+    options = {**RESUMED, "max_steps": 12, "save_every": 5, "precision": precision}
+    whole = on_gpu(tmp_path / "whole", name, **options)
+    train(whole, Silent())
+    stopped = on_gpu(tmp_path / "stopped", name, **options)
+    asked = iter(range(100))
+    train(stopped, Silent(), lambda: next(asked) == 6)
+    again = on_gpu(tmp_path / "stopped", name, **options)
+    train(again, Silent())
+    for (n, a), b in zip(whole.model.named_parameters(), again.model.parameters(), strict=True):
+        assert torch.equal(a, b), n
+
+
+def test_a_model_learns_on_a_gpu_as_it_does_elsewhere(tmp_path):
+    made = on_gpu(tmp_path, max_steps=400, validate_every=400, batch_tokens=800, precision="tf32",
+                  learning_rate=0.005, report_every=100, pairs=4000)  # fmt: skip
+    assert train(made, Silent()).best >= 90
