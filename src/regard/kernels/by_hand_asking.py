@@ -108,9 +108,13 @@ class Additive(Ask):
         self.inside = keys.new_empty(keys.shape)
         self.rows = self.inside.flatten(0, 1)
 
+    def _bend(self, query: Float[Tensor, "B A"]) -> None:
+        """Write tanh(q + key) to `inside`."""
+        torch.add(self.keys, query[:, None], out=self.inside).tanh_()
+
     @override
     def _score(self, query: Float[Tensor, "B A"]) -> None:
-        torch.add(self.keys, query[:, None], out=self.inside).tanh_()
+        self._bend(query)
         torch.mv(self.rows, self.v, out=self.scores.view(-1))
 
     @override
@@ -127,7 +131,7 @@ class Additive(Ask):
         query: Float[Tensor, "B A"],
         dquery: Float[Tensor, "B A"],
     ) -> None:
-        torch.add(self.keys, query[:, None], out=self.inside).tanh_()
+        self._bend(query)
         self.by_v.addmv_(self.rows.T, dscores.flatten())
         # dscore · (1 − tanh²); v is the same for all steps, and waits for the sums
         _tanh_back(dscores[..., None], self.inside, grad_input=self.inside)

@@ -92,8 +92,35 @@ class Tape(ABC):
         return grad.gates.flatten(0, 1).T @ before
 
 
+class _GRU(Tape):
+    """What the two GRUs share: the last gates are r, z and n, and h ← h + z∘(n−h)."""
+
+    @abstractmethod
+    def _reset_of(self, before: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
+        """Return what r is multiplied by, at every step."""
+
+    @override
+    def begin(self) -> None:
+        self.rz = self.gates[..., : 2 * self.D].unbind(dim=1)
+        self.r, self.z, self.n = _steps(self.gates, 3)
+
+    @override
+    def begin_back(
+        self,
+        grad: Tape,
+        before: Float[Tensor, "B T D"],
+        c: Float[Tensor, "B D"] | None,
+    ) -> None:
+        r, z, n = self.gates.chunk(3, dim=-1)
+        self.r, self.keep = r.unbind(dim=1), (1 - z).unbind(dim=1)
+        self.by_r = _sigmoid_back(self._reset_of(before), r).unbind(dim=1)
+        self.by_zn = _renewal(before, z, n)
+        self.dr, _, self.dn = _steps(grad.gates, 3)
+        self.dzn = _side_by_side(grad.gates[..., self.D :], 2)
+
+
 @final
-class GRUBefore(Tape):
+class GRUBefore(_GRU):
     """r = σ(x_r + U_r h)   z = σ(x_z + U_z h)   n = tanh(x_n + U_n (r∘h))   h ← h + z∘(n−h)
 
     Columns: query, r, z, n. The candidate n waits for r∘h, which is kept.
@@ -107,11 +134,14 @@ class GRUBefore(Tape):
         return [Product(self.U[: 2 * self.D], self.gates[..., : 2 * self.D])]
 
     @override
+    def _reset_of(self, before: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
+        return before
+
+    @override
     def begin(self) -> None:
+        super().begin()
         self.kept = self.tape.new_empty(*self.tape.shape[:2], self.D)
         self.reset = self.kept.unbind(dim=1)
-        self.rz = self.gates[..., : 2 * self.D].unbind(dim=1)
-        self.r, self.z, self.n = _steps(self.gates, 3)
         self.U_n = turned(self.U[2 * self.D :])
 
     @override
@@ -138,12 +168,7 @@ class GRUBefore(Tape):
         before: Float[Tensor, "B T D"],
         c: Float[Tensor, "B D"] | None,
     ) -> None:
-        r, z, n = self.gates.chunk(3, dim=-1)
-        self.r, self.keep = r.unbind(dim=1), (1 - z).unbind(dim=1)
-        self.by_r = _sigmoid_back(before, r).unbind(dim=1)
-        self.by_zn = _renewal(before, z, n)
-        self.dr, _, self.dn = _steps(grad.gates, 3)
-        self.dzn = _side_by_side(grad.gates[..., self.D :], 2)
+        super().begin_back(grad, before, c)
         self.U_n = self.U[2 * self.D :]
         self.dreset = torch.empty_like(before[:, 0], memory_format=torch.contiguous_format)
 
@@ -165,7 +190,7 @@ class GRUBefore(Tape):
 
 
 @final
-class GRUAfter(Tape):
+class GRUAfter(_GRU):
     """r = σ(x_r + u_r)   z = σ(x_z + u_z)   n = tanh(x_n + r∘u_n)   h ← h + z∘(n−h)   u = U h
 
     Columns: query, u_n, r, z, n.
@@ -181,10 +206,13 @@ class GRUAfter(Tape):
         ]
 
     @override
+    def _reset_of(self, before: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
+        return self.between
+
+    @override
     def begin(self) -> None:
+        super().begin()
         self.u_n = self.between.unbind(dim=1)
-        self.rz = self.gates[..., : 2 * self.D].unbind(dim=1)
-        self.r, self.z, self.n = _steps(self.gates, 3)
 
     @override
     def move(
@@ -207,12 +235,7 @@ class GRUAfter(Tape):
         before: Float[Tensor, "B T D"],
         c: Float[Tensor, "B D"] | None,
     ) -> None:
-        r, z, n = self.gates.chunk(3, dim=-1)
-        self.r, self.keep = r.unbind(dim=1), (1 - z).unbind(dim=1)
-        self.by_r = _sigmoid_back(self.between, r).unbind(dim=1)
-        self.by_zn = _renewal(before, z, n)
-        self.dr, _, self.dn = _steps(grad.gates, 3)
-        self.dzn = _side_by_side(grad.gates[..., self.D :], 2)
+        super().begin_back(grad, before, c)
         self.du_n = grad.between.unbind(dim=1)
 
     @override

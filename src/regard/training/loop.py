@@ -165,9 +165,10 @@ def plain_gradients(
     """Add gradients batch by batch."""
     losses = []
     for batch in batches:
-        losses.append(loss(batch))
-        torch.autograd.backward(losses[-1] / tokens)
-    return torch.stack(losses).detach().sum()
+        summed = loss(batch)
+        torch.autograd.backward(summed / tokens)
+        losses.append(summed.detach())
+    return torch.stack(losses).sum()
 
 
 def update(

@@ -118,12 +118,8 @@ class GruBeforeScan(torch.autograd.Function):
                 here, T * G, UT, None, None, parts, B, 1, D, 0, 1, tf32, **tile
             )
         dh = carried + parts.sum(dim=0)
-        dU = _float(U, R, G, D)
-        for r in range(R):
-            grads = dx[r].transpose(0, 1).reshape(T * B, G)
-            old = low[:-1, r].reshape(T * B, D)
-            dU[r, : 2 * D] = product(grads[:, : 2 * D].T, old)
-            dU[r, 2 * D :] = product(grads[:, 2 * D :].T, rh[:, r].reshape(T * B, D))
+        readers = zip(dx, low[:-1].transpose(0, 1), rh.transpose(0, 1), strict=True)
+        dU = torch.stack([_before_gradient(*reader) for reader in readers])
         return dx, dh, dU, None
 
 
@@ -207,19 +203,9 @@ class LookThenMove(torch.autograd.Function):
                     here, T * G, UT, rzn[t], h[t], carried, parts, B, D, tf32, **tile
                 )
             kernel._weights_back[B, triton.cdiv(S, 4)](
-                here,
-                T * G,
-                found,
-                dweights[:, t],
-                T * S,
-                lengths,
-                dalpha,
-                S,
-                G,
-                4,
-                _block(G, 512),
-                num_warps=1,
-            )
+                here, T * G, found, dweights[:, t], T * S, lengths, dalpha, S, G, 4,
+                _block(G, 512), num_warps=1,
+            )  # fmt: skip
             kernel._query_back[B, triton.cdiv(A, 32)](
                 dalpha, weights[:, t], T * S, products[t][:, asks:], asks + A, keys, v, de[:, t],
                 dq[t], S, A, rough, _block(S), _block(S, 32), 32, num_warps=1,
@@ -230,7 +216,11 @@ class LookThenMove(torch.autograd.Function):
             )  # fmt: skip
         dh = carried + parts.sum(dim=0)
         old = low[:-1, 0].reshape(T * B, D)
-        dU = _before_gradient(dx, old, rh) if du is None else product(du.reshape(-1, G).T, old)
+        dU = (
+            _before_gradient(dx, low[:-1, 0], rh[:, 0])
+            if du is None
+            else product(du.reshape(-1, G).T, old)
+        )
         dW = product(dq.reshape(T * B, A).T, old)
         dfound = torch.bmm(weights.mT.to(dx.dtype), dx)
         prepared = additive.Prepared(products[..., asks:].transpose(0, 1), keys, v, lengths)
@@ -239,11 +229,11 @@ class LookThenMove(torch.autograd.Function):
 
 
 def _before_gradient(dx: Tensor, old: Tensor, rh: Tensor) -> Tensor:
-    """dU of a GRU that resets before the product."""
-    D = old.shape[1]
+    """dU [3D,D] of a GRU that resets before the product, of dx [B,T,3D] and old and rh [T,B,D]."""
+    D = old.shape[-1]
     grads = dx.transpose(0, 1).reshape(-1, 3 * D)
     reset = product(grads[:, 2 * D :].T, rh.reshape(-1, D))
-    return torch.cat([product(grads[:, : 2 * D].T, old), reset])
+    return torch.cat([product(grads[:, : 2 * D].T, old.reshape(-1, D)), reset])
 
 
 def gru_before_scan(x: Tensor, h: Tensor, W: Tensor, U: Tensor, b: Tensor | None) -> Tensor:
