@@ -105,10 +105,20 @@ def gru_before_step(
     3·B·D² multiply-adds in two products, since U_n must wait for r.
     """
     D = h.shape[-1]
+    return gru_before_gates(x, h @ U[: 2 * D].T, h, U[2 * D :])
+
+
+def gru_before_gates(
+    x: Float[Tensor, "B G"],
+    u: Float[Tensor, "B P"],
+    h: Float[Tensor, "B D"],
+    U_n: Float[Tensor, "D D"],
+) -> Float[Tensor, "B D"]:
+    """The rest of `gru_before_step`, where u holds U h of r and z."""
     x_r, x_z, x_n = x.chunk(3, dim=-1)
-    h_r, h_z = (h @ U[: 2 * D].T).chunk(2, dim=-1)
-    r, z = torch.sigmoid(x_r + h_r), torch.sigmoid(x_z + h_z)
-    n = torch.tanh(x_n + (r * h) @ U[2 * D :].T)
+    u_r, u_z = u.chunk(2, dim=-1)
+    r, z = torch.sigmoid(x_r + u_r), torch.sigmoid(x_z + u_z)
+    n = torch.tanh(x_n + (r * h) @ U_n.T)
     return (1 - z) * h + z * n
 
 
@@ -125,7 +135,13 @@ def gru_after_step(
     with u = U h, or U h + extra: Cho's decoder is this cell with extra = C c.
     3·B·D² multiply-adds in one product.
     """
-    u = h @ U.T if extra is None else h @ U.T + extra
+    return gru_after_gates(x, h @ U.T if extra is None else h @ U.T + extra, h)
+
+
+def gru_after_gates(
+    x: Float[Tensor, "B G"], u: Float[Tensor, "B G"], h: Float[Tensor, "B D"]
+) -> Float[Tensor, "B D"]:
+    """The rest of `gru_after_step`, where u holds U h of r, z and n."""
     x_r, x_z, x_n = x.chunk(3, dim=-1)
     u_r, u_z, u_n = u.chunk(3, dim=-1)
     r, z = torch.sigmoid(x_r + u_r), torch.sigmoid(x_z + u_z)
@@ -145,7 +161,14 @@ def lstm_step(
 
     4·B·D² multiply-adds in one product.
     """
-    i, f, g, o = (x + h @ U.T).chunk(4, dim=-1)
+    return lstm_gates(x, h @ U.T, c)
+
+
+def lstm_gates(
+    x: Float[Tensor, "B G"], u: Float[Tensor, "B G"], c: Float[Tensor, "B D"]
+) -> tuple[Float[Tensor, "B D"], Float[Tensor, "B D"]]:
+    """The rest of `lstm_step`, where u holds U h of i, f, g and o."""
+    i, f, g, o = (x + u).chunk(4, dim=-1)
     c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
     return torch.sigmoid(o) * torch.tanh(c), c
 

@@ -52,6 +52,16 @@ class Seq2Seq(nn.Module):
         self.readout_inputs = readout_inputs
 
     @property
+    def device(self) -> torch.device:
+        """Where the words are to be."""
+        return self.target_embedding.weight.device
+
+    @property
+    def looks(self) -> tuple[int, int] | None:
+        """How many layers attend, and with how many heads; None without attention."""
+        return self.decoder.looks
+
+    @property
     def max_source_length(self) -> int | None:
         """The longest source that has positions everywhere; None if any length will do."""
         score = getattr(getattr(self.decoder, "attention", None), "score", None)

@@ -38,9 +38,18 @@ class Cell(nn.Module, ABC):
     def start(self, h: Float[Tensor, "B D"]) -> Hidden:
         """Return the state that shows h."""
 
+    @property
+    def met(self) -> Float[Tensor, "P D"]:
+        """What the old h is multiplied by before anything else is known: U, or most of it."""
+        return self.U.weight
+
     @abstractmethod
+    def gates(self, x: Float[Tensor, "B G"], u: Float[Tensor, "B P"], state: Hidden) -> Hidden:
+        """Move, where x is W x + b already and u the product of h with `met`."""
+
     def forward(self, x: Float[Tensor, "B I"], state: Hidden) -> Hidden:
         """Move by one input."""
+        return self.gates(self.W(x), nn.functional.linear(state.h, self.met), state)
 
     @abstractmethod
     def scan(
@@ -65,8 +74,8 @@ class ElmanCell(Cell):
         return Hidden(h)
 
     @override
-    def forward(self, x: Float[Tensor, "B I"], state: Hidden) -> Hidden:
-        return Hidden(kernels.elman_step(self.W(x), state.h, self.U.weight))
+    def gates(self, x: Float[Tensor, "B G"], u: Float[Tensor, "B P"], state: Hidden) -> Hidden:
+        return Hidden(torch.tanh(x + u))
 
     @override
     def scan(
@@ -104,10 +113,18 @@ class GRUCell(Cell):
     def start(self, h: Float[Tensor, "B D"]) -> Hidden:
         return Hidden(h)
 
+    @property
     @override
-    def forward(self, x: Float[Tensor, "B I"], state: Hidden) -> Hidden:
-        step = kernels.gru_after_step if self.reset_after else kernels.gru_before_step
-        return Hidden(step(self.W(x), state.h, self.U.weight))
+    def met(self) -> Float[Tensor, "P D"]:
+        # reset before, n must wait for r
+        return self.U.weight if self.reset_after else self.U.weight[: 2 * self.hidden_size]
+
+    @override
+    def gates(self, x: Float[Tensor, "B G"], u: Float[Tensor, "B P"], state: Hidden) -> Hidden:
+        if self.reset_after:
+            return Hidden(kernels.gru_after_gates(x, u, state.h))
+        U_n = self.U.weight[2 * self.hidden_size :]
+        return Hidden(kernels.gru_before_gates(x, u, state.h, U_n))
 
     @override
     def scan(
@@ -140,9 +157,9 @@ class LSTMCell(Cell):
         return Hidden(h, torch.zeros_like(h))
 
     @override
-    def forward(self, x: Float[Tensor, "B I"], state: Hidden) -> Hidden:
+    def gates(self, x: Float[Tensor, "B G"], u: Float[Tensor, "B P"], state: Hidden) -> Hidden:
         assert state.c is not None  # noqa: S101
-        return Hidden(*kernels.lstm_step(self.W(x), state.h, state.c, self.U.weight))
+        return Hidden(*kernels.lstm_gates(x, u, state.c))
 
     @override
     def scan(

@@ -48,7 +48,11 @@ class TanhLayer(Layer):
 
     @override
     def forward(self, x: Float[Tensor, "*B X"]) -> Float[Tensor, "*B O"]:
-        return torch.tanh(self.W(x))
+        return self.bend(self.W(x))
+
+    def bend(self, x: Float[Tensor, "*B O"]) -> Float[Tensor, "*B O"]:
+        """Go on from W [inputs]."""
+        return torch.tanh(x)
 
 
 @final
@@ -62,8 +66,11 @@ class MaxoutLayer(Layer):
 
     @override
     def forward(self, x: Float[Tensor, "*B X"]) -> Float[Tensor, "*B O"]:
-        pairs = self.W(x).reshape(*x.shape[:-1], -1, 2)
-        return pairs.amax(dim=-1)
+        return self.bend(self.W(x))
+
+    def bend(self, x: Float[Tensor, "*B P"]) -> Float[Tensor, "*B O"]:
+        """Go on from W [inputs]."""
+        return x.reshape(*x.shape[:-1], -1, 2).amax(dim=-1)
 
 
 @final

@@ -66,8 +66,14 @@ class AdditiveScore(Score):
         coverage: Float[Tensor, "*B T S"] | None = None,
     ) -> Float[Tensor, "*B T S"]:
         if self.w_c is None or coverage is None:
-            return kernels.additive_scores(self.W_q(query), keys, self.v)
+            return self.compare(self.W_q(query), keys)
         return kernels.coverage_scores(self.W_q(query), keys, self.v, coverage, self.w_c)
+
+    def compare(
+        self, q: Float[Tensor, "*B T A"], keys: Float[Tensor, "*B S A"]
+    ) -> Float[Tensor, "*B T S"]:
+        """Score queries that have met `query_weight` already."""
+        return kernels.additive_scores(q, keys, self.v)
 
 
 @final
@@ -98,7 +104,12 @@ class ConcatScore(Score):
     def forward(
         self, query: Float[Tensor, "*B T D"], keys: Float[Tensor, "*B S A"]
     ) -> Float[Tensor, "*B T S"]:
-        q = nn.functional.linear(query, self.query_weight)
+        return self.compare(nn.functional.linear(query, self.query_weight), keys)
+
+    def compare(
+        self, q: Float[Tensor, "*B T A"], keys: Float[Tensor, "*B S A"]
+    ) -> Float[Tensor, "*B T S"]:
+        """Score queries that have met `query_weight` already."""
         return kernels.additive_scores(q, keys, self.v)
 
 

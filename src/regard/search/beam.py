@@ -9,6 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from regard.errors import InputError
+from regard.models.ahead import Ahead
 from regard.models.seq2seq import Seq2Seq
 from regard.search.history import GONE, Candidates, Ends, History, Seen, Slots
 from regard.search.layout import laid_out
@@ -30,14 +31,14 @@ def search(
 ) -> list[list[Hypothesis]]:
     """Return the best hypotheses of each line, best first, in the order of the requests."""
     _refuse(models, requests, options)
-    models = [laid_out(model) for model in models]
+    steppers = [laid_out(model).steps for model in models]
     lengths = [len(request.source) for request in requests]
     # fewer lines than fill a tile are not worth a core of their own
     least = max(1, ROWS // options.beam_size)
-    device = models[0].target_embedding.weight.device
+    device = models[0].device
 
     def work(numbers: list[int]) -> list[list[Hypothesis]]:
-        return _fitting(models, [requests[number] for number in numbers], options)
+        return _fitting(steppers, [requests[number] for number in numbers], options)
 
     found: list[list[Hypothesis]] = [[] for _ in requests]
     cut = batches(lengths, batch_size, least, device)
@@ -66,7 +67,7 @@ def _refuse(models: Sequence[Seq2Seq], requests: Sequence[Request], options: Opt
 
 
 def _fitting(
-    models: Sequence[Seq2Seq], requests: list[Request], options: Options
+    models: Sequence[Seq2Seq | Ahead], requests: list[Request], options: Options
 ) -> list[list[Hypothesis]]:
     """Search a batch, in halves where it does not fit into memory."""
     try:
@@ -113,7 +114,7 @@ class _Search:
     """
 
     def __init__(
-        self, models: Sequence[Seq2Seq], requests: list[Request], options: Options
+        self, models: Sequence[Seq2Seq | Ahead], requests: list[Request], options: Options
     ) -> None:
         self.requests = requests
         self.options = options
@@ -121,7 +122,7 @@ class _Search:
         self.sampling = options.temperature > 0
         limits = [model.max_target_length for model in models]
         limit = min((limit - 1 for limit in limits if limit is not None), default=None)
-        self.device = models[0].target_embedding.weight.device
+        self.device = models[0].device
         self.rules = Rules(requests, options, limit, self.device)
         self.history = History()
         sources = [request.source for request in requests]
@@ -167,7 +168,7 @@ class _Search:
 
     def _pins(self, tiles: Tiles) -> Float[Tensor, "R L H S"] | None:
         """Weights imposed at this step: all on one source position, NaN where none is pinned."""
-        looks = tiles.model.decoder.looks
+        looks = tiles.model.looks
         pinned = {
             place: pins[self.num_steps]
             for place, line in enumerate(self.active)

@@ -1,4 +1,4 @@
-"""A decoder's matrices as decoding likes them to lie in memory.
+"""A model as it is decoded: products done ahead, and matrices as decoding likes them to lie.
 
 A product of few rows with a matrix of many is faster by a third or more where the matrix lies
 column by column: W x is then read in the order in which it is stored. How it lies also changes
@@ -6,17 +6,26 @@ how a product rounds, so that every search uses such a copy, whatever the model 
 """
 
 import copy
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from torch import nn
 
+from regard.models.ahead import Ahead, ahead
 from regard.models.seq2seq import Seq2Seq
 
-_laid: WeakKeyDictionary[Seq2Seq, tuple[Any, Seq2Seq]] = WeakKeyDictionary()
+
+class Laid(NamedTuple):
+    """A copy of a model, and what takes its steps in a search: the copy, or something faster."""
+
+    model: Seq2Seq
+    steps: Seq2Seq | Ahead
 
 
-def laid_out(model: Seq2Seq) -> Seq2Seq:
+_laid: WeakKeyDictionary[Seq2Seq, tuple[Any, Laid]] = WeakKeyDictionary()
+
+
+def laid_out(model: Seq2Seq) -> Laid:
     """Return the model to decode with: same weights, those of the decoder's products laid anew.
 
     Everything else is the model's own, not a copy. Of a model whose weights need no gradients it is
@@ -24,7 +33,7 @@ def laid_out(model: Seq2Seq) -> Seq2Seq:
     it changes. A GPU lays things as it likes itself.
     """
     if model.target_embedding.weight.device.type != "cpu":
-        return model
+        return Laid(model, model)
     weights = [w for part in (model.decoder, model.readout) for w in part.parameters()]
     if any(weight.requires_grad for weight in weights):
         return _copy(model)
@@ -34,7 +43,7 @@ def laid_out(model: Seq2Seq) -> Seq2Seq:
     return _laid[model][1]
 
 
-def _copy(model: Seq2Seq) -> Seq2Seq:
+def _copy(model: Seq2Seq) -> Laid:
     own: list[Any] = [*model.parameters(), *model.buffers()]
     laid = copy.deepcopy(model, {id(tensor): tensor for tensor in own})
     for part in (laid.decoder, laid.readout):
@@ -44,7 +53,7 @@ def _copy(model: Seq2Seq) -> Seq2Seq:
                     # its shape stays, and with it what every module makes of it
                     columns = weight.detach().t().contiguous().t()
                     setattr(module, name, nn.Parameter(columns, requires_grad=False))
-    return laid
+    return Laid(laid, ahead(laid) or laid)
 
 
 def _version(weight: nn.Parameter) -> int:

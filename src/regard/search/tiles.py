@@ -14,6 +14,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from regard.models.ahead import Ahead
 from regard.models.seq2seq import Scored, Seq2Seq
 from regard.symbols import PAD
 
@@ -42,16 +43,16 @@ class Tiles:
     Row i looks at source `reads[i]` of `sources`; `memories` has a copy for each row.
     """
 
-    model: Seq2Seq
+    model: Seq2Seq | Ahead
     sources: Any
     reads: Int[np.ndarray, "n"]
     memories: list[Any]
     states: list[Any]
 
     @classmethod
-    def start(cls, model: Seq2Seq, sources: Sequence[Sequence[int]]) -> "Tiles":
+    def start(cls, model: Seq2Seq | Ahead, sources: Sequence[Sequence[int]]) -> "Tiles":
         """Encode sources that all have one span."""
-        device = model.target_embedding.weight.device
+        device = model.device
         everything = torch.arange(ROWS, device=device)
         memories, states = [], []
         for first in range(0, len(sources), ROWS):
@@ -103,7 +104,7 @@ class Tiles:
     def _cut(self, record: Any, rows: Int[np.ndarray, "m"]) -> list[Any]:
         """Take rows of a record, in tiles."""
         index = _filled(torch.from_numpy(rows), -len(rows) % ROWS)
-        taken = record.gather(index.to(self.model.target_embedding.weight.device))
+        taken = record.gather(index.to(self.model.device))
         return list(taken.split([ROWS] * (len(index) // ROWS)))
 
 

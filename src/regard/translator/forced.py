@@ -34,8 +34,12 @@ def forced(
             f"a target has {len(words):,} symbols, but the model has places for "
             f"{min(limits) - 1:,}; a shorter one would do"
         )
-    begun = [Tiles.start(laid_out(model), [source]) for model in models]
-    found = [one.model.unroll(one.states[0], fed, one.memories[0])[1] for one in begun]
+    laid = [laid_out(model).model for model in models]
+    begun = [Tiles.start(model, [source]) for model in laid]
+    found = [
+        model.unroll(one.states[0], fed, one.memories[0])[1]
+        for model, one in zip(laid, begun, strict=True)
+    ]
     each = torch.stack([scored.logits[0].float().log_softmax(dim=-1) for scored in found])
     # the mean of probabilities, as in the search
     log_probs = each.logsumexp(dim=0) - math.log(len(models))

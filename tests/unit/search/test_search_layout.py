@@ -16,7 +16,7 @@ from search_options import wanted
 @pytest.mark.parametrize("name", PRESETS)
 def test_the_matrices_of_the_decoder_lie_by_columns_and_are_the_same(name):
     built = model(name)
-    laid = laid_out(built)
+    laid = laid_out(built).model
     assert laid is not built
     found = dict(laid.named_parameters(remove_duplicate=False))
     columns = 0
@@ -35,7 +35,7 @@ def test_the_matrices_of_the_decoder_lie_by_columns_and_are_the_same(name):
 def test_a_tied_matrix_is_read_by_rows_and_written_by_columns():
     built = model("vaswani2017")
     built.readout.weight = built.target_embedding.weight
-    laid = laid_out(built)
+    laid = laid_out(built).model
     assert laid.target_embedding.weight is built.target_embedding.weight
     assert laid.readout.weight.t().is_contiguous()
     assert torch.equal(laid.readout.weight, built.target_embedding.weight)
@@ -43,14 +43,14 @@ def test_a_tied_matrix_is_read_by_rows_and_written_by_columns():
 
 def test_of_a_model_that_learns_no_more_it_is_kept_until_a_weight_changes():
     built = model("bahdanau2015").requires_grad_(False)
-    first = laid_out(built)
-    assert laid_out(built) is first
+    first = laid_out(built).model
+    assert laid_out(built).model is first
     built.readout.weight.mul_(2)
-    second = laid_out(built)
+    second = laid_out(built).model
     assert second is not first
     assert torch.equal(second.readout.weight, built.readout.weight)
     built.double()
-    assert laid_out(built).readout.weight.dtype == torch.float64
+    assert laid_out(built).model.readout.weight.dtype == torch.float64
 
 
 @pytest.mark.parametrize("fused", [False, True])
@@ -73,7 +73,7 @@ def test_a_search_after_an_update_is_that_of_the_updated_model(fused):
 
 def test_it_goes_when_the_model_goes():
     built = model("cho2014").requires_grad_(False)
-    laid = weakref.ref(laid_out(built))
+    laid = weakref.ref(laid_out(built).model)
     assert laid() is not None
     del built
     gc.collect()

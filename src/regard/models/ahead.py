@@ -1,0 +1,243 @@
+"""A recurrent model that looks, ready to be decoded: what no state is part of is done ahead.
+
+W [y; c] = W_y y + Σ_j α_j W_c h_j: what a word brings is a row of a table, what the source brings
+is projected once a line, and all matrices that meet the old state are one. The readout's first
+layer is cut the same way, so that the columns of all of these are the cell's gates, then its own.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import NamedTuple, final
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+from torch.nn import functional
+from typing_extensions import override
+
+from regard.decoders.bahdanau import BahdanauDecoder
+from regard.decoders.fast import slow_because
+from regard.decoders.luong import LuongDecoder
+from regard.decoders.recurrent import RecurrentState
+from regard.models.seq2seq import Scored, Seq2Seq
+from regard.nn.attention import Memory, impose
+from regard.nn.masks import masked_softmax
+from regard.nn.readouts import LinearLayer, MaxoutLayer, TanhLayer
+from regard.nn.scores import AdditiveScore, ConcatScore
+
+WORDS = 4096
+"""The most words that a table is made of; of more, those that are fed are projected."""
+
+PLACES = 24
+"""The longest source that is projected; of a longer one, what was found there is.
+
+A weighted sum costs what reading its terms costs, and projected they are wider.
+"""
+
+
+def ahead(model: Seq2Seq) -> "Ahead | None":
+    """Return what decodes as the model does, only faster; None if there is no such thing."""
+    decoder, embedding = model.decoder, model.target_embedding
+    if not isinstance(decoder, BahdanauDecoder | LuongDecoder) or model.training:
+        return None
+    if slow_because(decoder.stack, decoder.attention) is not None:
+        return None
+    if embedding.positions is not None or embedding.one_hot:
+        return None
+    if isinstance(model.readout.layer, LinearLayer) and model.readout_inputs != ("new_state",):
+        return None
+    if isinstance(decoder, BahdanauDecoder):
+        return _LooksFirst(model, decoder)
+    return None if decoder.W_c is None else _MovesFirst(model, decoder, decoder.W_c)
+
+
+class Ahead(ABC):
+    """What search needs of a model: `Seq2Seq` computes the same, in another order."""
+
+    context: Float[Tensor, "N X"]
+    """What is found is multiplied by."""
+
+    def __init__(self, model: Seq2Seq, decoder: BahdanauDecoder | LuongDecoder) -> None:
+        self.model = model
+        self.device, self.looks = model.device, model.looks
+        self.max_source_length = model.max_source_length
+        self.max_target_length = model.max_target_length
+        self.cell, self.score = decoder.stack.layers[0], decoder.attention.score
+        self.reading = _reading(model, decoder)
+        G, E = self.cell.W.weight.shape[0], model.target_embedding.weight.shape[1]
+        self.G = G
+        W_y, self.W_other = self.cell.W.weight.tensor_split([E], dim=1)
+        self.word = _columns(W_y, self.reading.previous)
+        self.bias = torch.cat([_bias(self.cell.W), self.reading.bias])
+        V = model.target_embedding.weight.shape[0]
+        self.table = None if V > WORDS else self._project(torch.arange(V, device=self.device))
+
+    def start(
+        self, source: Int[Tensor, "B S"], source_mask: Bool[Tensor, "B S"]
+    ) -> tuple[Memory, RecurrentState]:
+        """Read a batch of sources and stand before the first word."""
+        memory, state = self.model.decoder.start(self.model.encode(source, source_mask))
+        if memory.values.shape[1] <= PLACES:
+            memory = replace(memory, values=memory.values @ self.context)
+        return memory, state
+
+    @abstractmethod
+    def step(
+        self,
+        state: RecurrentState,
+        words: Int[Tensor, "B"],
+        memory: Memory,
+        *,
+        imposed: Float[Tensor, "B 1 1 S"] | None = None,
+    ) -> tuple[RecurrentState, Scored]:
+        """Feed the words just written and score the next ones."""
+
+    def _words(self, words: Int[Tensor, "B"]) -> Float[Tensor, "B X"]:
+        return self._project(words) if self.table is None else self.table.index_select(0, words)
+
+    @torch.no_grad()
+    def _project(self, words: Int[Tensor, "B"]) -> Float[Tensor, "B X"]:
+        embedded = self.model.target_embedding(words[:, None])[:, 0]
+        return torch.addmm(self.bias, embedded, self.word)
+
+    def _look(
+        self, query: Float[Tensor, "B A"], memory: Memory, imposed: Tensor | None
+    ) -> tuple[Float[Tensor, "B X"], Float[Tensor, "B 1 S"]]:
+        """Return what was found, as it is used, and the weights."""
+        if isinstance(self.score, AdditiveScore | ConcatScore):
+            scores = self.score.compare(query[:, None], memory.keys)
+        else:
+            scores = self.score(query[:, None], memory.keys)
+        weights = masked_softmax(scores, memory.mask[:, None])
+        weights = impose(weights, None if imposed is None else imposed[:, 0])
+        found = (weights @ memory.values)[:, 0]
+        return found if memory.values.shape[1] <= PLACES else found @ self.context, weights
+
+    def _write(
+        self, x: Float[Tensor, "B O"], new: Float[Tensor, "B D"], weights: Float[Tensor, "B 1 S"]
+    ) -> Scored:
+        """Score every word; x is all that the readout's layer is given but the new state."""
+        layer, readout = self.model.readout.layer, self.model.readout
+        if isinstance(layer, TanhLayer | MaxoutLayer):
+            new = layer.bend(torch.addmm(x, new, self.reading.new))
+        return Scored(functional.linear(new, readout.weight, readout.bias), weights[:, None])
+
+
+@final
+class _LooksFirst(Ahead):
+    """Bahdanau's decoder."""
+
+    def __init__(self, model: Seq2Seq, decoder: BahdanauDecoder) -> None:
+        super().__init__(model, decoder)
+        asked = _query_weight(self.score, decoder.state_size)
+        self.context = _columns(self.W_other, self.reading.context)
+        self.old = _columns(asked, self.cell.met, self.reading.old)
+        self.sizes = [asked.shape[0], self.cell.met.shape[0], self.reading.old.shape[0]]
+
+    @override
+    def step(
+        self,
+        state: RecurrentState,
+        words: Int[Tensor, "B"],
+        memory: Memory,
+        *,
+        imposed: Float[Tensor, "B 1 1 S"] | None = None,
+    ) -> tuple[RecurrentState, Scored]:
+        query, u, read = (state.shown @ self.old).split_with_sizes(self.sizes, dim=1)
+        asked = query if self.sizes[0] else state.shown
+        found, weights = self._look(asked, memory, imposed)
+        x = self._words(words) + found
+        hidden = self.cell.gates(x[:, : self.G], u, state.layers[0])
+        x = x[:, self.G :] + read if self.sizes[2] else x[:, self.G :]
+        moved = RecurrentState(state.position + 1, (hidden,), hidden.h)
+        return moved, self._write(x, hidden.h, weights)
+
+
+@final
+class _MovesFirst(Ahead):
+    """Luong's decoder, with or without input feeding."""
+
+    def __init__(self, model: Seq2Seq, decoder: LuongDecoder, W_c: nn.Linear) -> None:
+        super().__init__(model, decoder)
+        asked = _query_weight(self.score, decoder.state_size)
+        C, R = W_c.weight.tensor_split([-decoder.state_size], dim=1)
+        self.context = _columns(C, self.reading.context)
+        self.feeding, self.feed = decoder.input_feeding, _columns(self.W_other)
+        self.met, self.old = _columns(self.cell.met), _columns(self.reading.old)
+        self.join = _columns(asked, R)
+        self.join_bias = torch.cat([R.new_zeros(len(asked)), _bias(W_c)])
+        self.sizes = [asked.shape[0], R.shape[0]]
+
+    @override
+    def step(
+        self,
+        state: RecurrentState,
+        words: Int[Tensor, "B"],
+        memory: Memory,
+        *,
+        imposed: Float[Tensor, "B 1 1 S"] | None = None,
+    ) -> tuple[RecurrentState, Scored]:
+        x, read = self._words(words).tensor_split([self.G], dim=1)
+        if self.feeding:
+            x = torch.addmm(x, state.shown, self.feed)
+        hidden = self.cell.gates(x, state.layers[0].h @ self.met, state.layers[0])
+        query, own = torch.addmm(self.join_bias, hidden.h, self.join).split_with_sizes(
+            self.sizes, dim=1
+        )
+        found, weights = self._look(query if self.sizes[0] else hidden.h, memory, imposed)
+        found, more = found.tensor_split([self.sizes[1]], dim=1)
+        shown = torch.tanh(found + own)
+        if self.old.shape[1]:
+            read = torch.addmm(read, state.shown, self.old)
+        moved = RecurrentState(state.position + 1, (hidden,), shown)
+        return moved, self._write(read + more, shown, weights)
+
+
+class _Reading(NamedTuple):
+    """The readout's first layer by what it reads; without one, nothing.
+
+    What it does not read of a word or of what was found is zero, of the old state has no rows.
+    """
+
+    previous: Float[Tensor, "O E"]
+    context: Float[Tensor, "O N"]
+    old: Float[Tensor, "P D"]
+    new: Float[Tensor, "D O"]
+    bias: Float[Tensor, "O"]
+
+
+def _reading(model: Seq2Seq, decoder: BahdanauDecoder | LuongDecoder) -> _Reading:
+    sizes = {
+        "previous": model.target_embedding.weight.shape[1],
+        "context": decoder.context_size or 0,
+        "old_state": decoder.state_size,
+        "new_state": decoder.state_size,
+    }
+    layer, like = model.readout.layer, model.readout.weight
+    parts, bias = {}, like.new_zeros(0)
+    if isinstance(layer, TanhLayer | MaxoutLayer):
+        widths = [sizes[name] for name in model.readout_inputs]
+        pieces = layer.W.weight.detach().split_with_sizes(widths, dim=1)
+        parts, bias = dict(zip(model.readout_inputs, pieces, strict=True)), _bias(layer.W)
+    missing = {name: like.new_zeros(len(bias), size) for name, size in sizes.items()}
+    missing["old_state"] = missing["old_state"][:0]
+    parts = missing | parts
+    new = _columns(parts["new_state"])
+    return _Reading(parts["previous"], parts["context"], parts["old_state"], new, bias)
+
+
+def _query_weight(score: nn.Module, state_size: int) -> Float[Tensor, "A D"]:
+    """Return what makes a query of a state; no rows where the state itself asks."""
+    if isinstance(score, AdditiveScore | ConcatScore):
+        return score.query_weight
+    return next(score.parameters(), torch.zeros(0)).new_zeros(0, state_size)
+
+
+def _columns(*matrices: Float[Tensor, "_ I"]) -> Float[Tensor, "I O"]:
+    """Join matrices that meet the same input, laid as a product of few rows likes it."""
+    return torch.cat([matrix.detach() for matrix in matrices]).t().contiguous()
+
+
+def _bias(linear: nn.Linear) -> Float[Tensor, "O"]:
+    none = linear.weight.new_zeros(linear.weight.shape[0])
+    return none if linear.bias is None else linear.bias.detach()
