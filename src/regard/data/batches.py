@@ -15,6 +15,7 @@ from regard.data.corpus import Corpus
 from regard.symbols import BOS, EOS, PAD
 
 ROWS = 16
+SHORT = 32
 
 
 @final
@@ -38,7 +39,7 @@ class Batch:
 
     @property
     def roomy_shape(self) -> tuple[int, int, int]:
-        """The least of few shapes that holds the batch: rows by sixteens, four widths an octave."""
+        """The least of few shapes that holds the batch: rows by sixteens, widths by an eighth."""
         return (
             -(-self.source.shape[0] // ROWS) * ROWS,
             _roomy(self.source.shape[1]),
@@ -63,7 +64,8 @@ class Batch:
 
 
 def _roomy(length: int) -> int:
-    step = 1 << max(0, length.bit_length() - 3)
+    # of short lines there are many, and a shape is not free: four widths an octave will do
+    step = 1 << max(0, length.bit_length() - (4 if length > SHORT else 3))
     return -(-length // step) * step
 
 

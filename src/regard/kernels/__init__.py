@@ -9,7 +9,9 @@ from regard.kernels.reference import (
     gru_after_gates,
     gru_after_step,
     gru_before_gates,
+    last_visible,
     lstm_gates,
+    reverse,
 )
 
 masked_softmax = CHOICES["masked_softmax"].run
@@ -20,6 +22,7 @@ additive_attention = CHOICES["additive_attention"].run
 elman_scan = CHOICES["elman_scan"].run
 gru_before_scan = CHOICES["gru_before_scan"].run
 gru_before_both = CHOICES["gru_before_both"].run
+gru_after_both = CHOICES["gru_after_both"].run
 gru_after_scan = CHOICES["gru_after_scan"].run
 lstm_scan = CHOICES["lstm_scan"].run
 look_then_move = CHOICES["look_then_move"].run
@@ -37,17 +40,20 @@ __all__ = [
     "additive_scores",
     "coverage_scores",
     "elman_scan",
+    "gru_after_both",
     "gru_after_gates",
     "gru_after_scan",
     "gru_after_step",
     "gru_before_both",
     "gru_before_gates",
     "gru_before_scan",
+    "last_visible",
     "linear_loss",
     "look_then_move",
     "lstm_gates",
     "lstm_scan",
     "masked_softmax",
     "move_then_look",
+    "reverse",
     "scaled_dot_attention",
 ]

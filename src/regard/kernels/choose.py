@@ -76,6 +76,13 @@ def _needs_triton(call: Call) -> str | None:
     return None if find_spec("triton") else "is not installed; pip install triton would do"
 
 
+def _needs_rough(call: Call) -> str | None:
+    exact = not torch.is_autocast_enabled(call.device) and call.dtype == torch.float32
+    if exact and torch.get_float32_matmul_precision() == "highest":
+        return "is no faster in float32 than the library; precision = tf32 or bfloat16 would do"
+    return _needs_triton(call)
+
+
 def _needs_additive_gru(call: Call) -> str | None:
     cell, *_, asking, _ = call.arguments or ("gru_before", None, None)
     if cell == "lstm":
@@ -131,6 +138,12 @@ CHOICES = {
         by_hand_scan.gru_before_both,
         "the library's GRU resets after the product",
         on_cuda("gru_before_both"),
+    ),
+    "gru_after_both": Choice(
+        (
+            on_cuda("gru_after_both", refuses=_needs_rough),
+            Candidate(library.gru_after_both, "torch.gru", _LIBRARY),
+        )
     ),
     "gru_after_scan": _only(library.gru_after_scan, "torch.gru", _LIBRARY),
     "lstm_scan": _only(library.lstm_scan, "torch.lstm", _LIBRARY),

@@ -8,6 +8,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional
 
+from regard.kernels.reference import Weights, last_visible, reverse
+
 
 def scaled_dot_attention(
     q: Float[Tensor, "*B T K"],
@@ -53,6 +55,21 @@ def gru_after_scan(
     weights = _weights(_flip_z(W), _flip_z(U), None if b is None else _flip_z(b))
     states, _ = torch.gru(x, h[None], weights, *_options())
     return states
+
+
+def gru_after_both(
+    x: Float[Tensor, "B T I"],
+    h: Float[Tensor, "B D"],
+    mask: Bool[Tensor, "B T"],
+    right: Weights,
+    left: Weights,
+) -> tuple[Float[Tensor, "B T 2*D"], Float[Tensor, "B 2*D"]]:
+    """`reference.gru_after_both`, the second time with each line turned round."""
+    ahead = gru_after_scan(x, h, *right)
+    back = gru_after_scan(reverse(x, mask), h, *left)
+    last = torch.cat([last_visible(states, mask, h) for states in (ahead, back)], dim=-1)
+    shown = torch.cat([ahead, reverse(back, mask)], dim=-1)
+    return shown.masked_fill(~mask[..., None], 0.0), last
 
 
 def _flip_z(gates: Tensor) -> Tensor:

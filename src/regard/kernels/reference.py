@@ -189,6 +189,22 @@ def scan(
     return torch.stack(states, dim=1)
 
 
+def reverse(x: Float[Tensor, "B S *N"], mask: Bool[Tensor, "B S"]) -> Float[Tensor, "B S *N"]:
+    """Turn the visible part of each row back to front; what is hidden stays where it is."""
+    positions = torch.arange(mask.shape[1], device=mask.device)
+    index = torch.where(mask, mask.sum(dim=1, keepdim=True) - 1 - positions, positions)
+    return x.gather(1, index.reshape(*index.shape, *[1] * (x.ndim - 2)).expand_as(x))
+
+
+def last_visible(
+    x: Float[Tensor, "B S D"], mask: Bool[Tensor, "B S"], otherwise: Float[Tensor, "B D"]
+) -> Float[Tensor, "B D"]:
+    """Return each row's last visible vector, or `otherwise` where nothing is visible."""
+    index = (mask.sum(dim=1) - 1).clamp(min=0)
+    last = x.gather(1, index[:, None, None].expand(-1, 1, x.shape[-1]))[:, 0]
+    return torch.where(mask.any(dim=1)[:, None], last, otherwise)
+
+
 def gru_before_both(
     x: Float[Tensor, "B T I"],
     h: Float[Tensor, "B D"],
@@ -200,11 +216,33 @@ def gru_before_both(
 
     What is hidden does not move a state. 2·B·T·G·(I + D) multiply-adds.
     """
+    return _both(gru_before_step, x, h, mask, right, left)
+
+
+def gru_after_both(
+    x: Float[Tensor, "B T I"],
+    h: Float[Tensor, "B D"],
+    mask: Bool[Tensor, "B T"],
+    right: Weights,
+    left: Weights,
+) -> tuple[Float[Tensor, "B T 2*D"], Float[Tensor, "B 2*D"]]:
+    """`gru_before_both` of the other GRU."""
+    return _both(gru_after_step, x, h, mask, right, left)
+
+
+def _both(
+    step: Step,
+    x: Float[Tensor, "B T I"],
+    h: Float[Tensor, "B D"],
+    mask: Bool[Tensor, "B T"],
+    right: Weights,
+    left: Weights,
+) -> tuple[Float[Tensor, "B T 2*D"], Float[Tensor, "B 2*D"]]:
     directions, last = [], []
     for order, (W, U, b) in ((range(x.shape[1]), right), (range(x.shape[1])[::-1], left)):
         projected, state, states = functional.linear(x, W, b), h, {}
         for t in order:
-            moved = gru_before_step(projected[:, t], state, U)
+            moved = step(projected[:, t], state, U)
             state = states[t] = torch.where(mask[:, t, None], moved, state)
         directions.append(torch.stack([states[t] for t in range(x.shape[1])], dim=1))
         last.append(state)

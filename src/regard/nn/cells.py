@@ -178,11 +178,13 @@ def scan_both(
     mask: Bool[Tensor, "B T"],
 ) -> tuple[Float[Tensor, "B T O"], Hidden]:
     """Scan a line in both directions: [→h; ←h], and both last states side by side."""
-    if right.op == left.op == "gru_before":
+    if right.op == left.op and right.op in ("gru_before", "gru_after"):
         weights = (
             kernels.Weights(cell.W.weight, cell.U.weight, cell.W.bias) for cell in (right, left)
         )
-        shown, last = kernels.gru_before_both(x, state.h, mask, *weights)
+        after = right.op == "gru_after"
+        both = kernels.gru_after_both if after else kernels.gru_before_both
+        shown, last = both(x, state.h, mask, *weights)
         return shown, Hidden(last)
     h, end = right.scan(x, state, mask)
     back, front = left.scan(reverse(x, mask), state, mask)

@@ -1,10 +1,10 @@
 """What may be seen: True is visible, everywhere. Masks hide; none of them scores."""
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Int
 from torch import Tensor
 
-from regard.kernels import masked_softmax
+from regard.kernels import last_visible, masked_softmax, reverse
 
 __all__ = ["causal_mask", "last_visible", "masked_softmax", "reverse", "source_mask"]
 
@@ -21,19 +21,3 @@ def causal_mask(num_queries: int, num_keys: int, device: torch.device) -> Bool[T
     """
     visible = torch.ones(num_queries, num_keys, dtype=torch.bool, device=device)
     return visible.tril(num_keys - num_queries)
-
-
-def reverse(x: Float[Tensor, "B S *N"], mask: Bool[Tensor, "B S"]) -> Float[Tensor, "B S *N"]:
-    """Turn the visible part of each row back to front; what is hidden stays where it is."""
-    positions = torch.arange(mask.shape[1], device=mask.device)
-    index = torch.where(mask, mask.sum(dim=1, keepdim=True) - 1 - positions, positions)
-    return x.gather(1, index.reshape(*index.shape, *[1] * (x.ndim - 2)).expand_as(x))
-
-
-def last_visible(
-    x: Float[Tensor, "B S D"], mask: Bool[Tensor, "B S"], otherwise: Float[Tensor, "B D"]
-) -> Float[Tensor, "B D"]:
-    """Return each row's last visible vector, or `otherwise` where nothing is visible."""
-    index = (mask.sum(dim=1) - 1).clamp(min=0)
-    last = x.gather(1, index[:, None, None].expand(-1, 1, x.shape[-1]))[:, 0]
-    return torch.where(mask.any(dim=1)[:, None], last, otherwise)

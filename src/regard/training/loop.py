@@ -101,27 +101,50 @@ def _train(job: Job, report: Report, stop: Callable[[], bool]) -> Progress:
     deadline = time.monotonic() + 60 * config.max_minutes if config.max_minutes else float("inf")
     batches = stream(job.corpus, config, progress)
     batches = ahead(batches) if on_gpu else batches
+    losses = _Losses(job, report, late=on_gpu)
     report.start(progress.step)
     while not progress.finished:
         group = list(islice(batches, config.accumulate))
         progress = replace(progress, step=progress.step + 1, epoch=group[-1][0], batch=group[-1][1])
         taken = [batch for _, _, batch in group]
-        loss, tokens = update(job, optimizer, gradients, taken, progress.step)
-        rate = learning_rate(config, progress.step)
-        report.update(progress.step, loss, rate, tokens)
-        if progress.step % config.report_every == 0:
-            job.folder.log({"step": progress.step, "loss": loss, "rate": rate, "tokens": tokens})
+        losses.add(progress.step, *update(job, optimizer, gradients, taken, progress.step))
         last = progress.step >= config.max_steps or time.monotonic() > deadline
         if progress.step % config.validate_every == 0 or last:
+            losses.tell()
             progress = _validate(job, progress, report)
             last = last or 0 < config.patience <= progress.stale
         interrupted = stop()
         progress = replace(progress, finished=last)
         if progress.step % config.save_every == 0 or last or interrupted:
+            losses.tell()
             job.folder.save(progress, model, optimizer, job.recipe)
         if interrupted:
             break
     return progress
+
+
+class _Losses:
+    """Tells of updates when their losses are known: of a GPU's one late, so that it never waits."""
+
+    def __init__(self, job: Job, report: Report, *, late: bool) -> None:
+        self.job, self.report, self.late = job, report, int(late)
+        self.waiting: list[tuple[int, Callable[[], float], int]] = []
+
+    def add(self, step: int, loss: Callable[[], float], tokens: int) -> None:
+        """Take on an update, and tell of those before it."""
+        self.waiting.append((step, loss, tokens))
+        self.tell(self.late)
+
+    def tell(self, keep: int = 0) -> None:
+        """Tell of all but the last few, in their order."""
+        while len(self.waiting) > keep:
+            step, loss, tokens = self.waiting.pop(0)
+            if not math.isfinite(total := loss()):
+                raise _diverged(f"the loss of update {step} is {total}")
+            mean, rate = total / tokens, learning_rate(self.job.config, step)
+            self.report.update(step, mean, rate, tokens)
+            if step % self.job.config.report_every == 0:
+                self.job.folder.log({"step": step, "loss": mean, "rate": rate, "tokens": tokens})
 
 
 def stream(
@@ -138,8 +161,8 @@ def stream(
         epoch, first = epoch + 1, 0
 
 
-Gradients = Callable[[list[Batch], int], Tensor]
-"""(batches, words in them) → their summed loss; adds the gradients of the mean loss of a word."""
+Gradients = Callable[[list[Batch], int], Callable[[], float]]
+"""(batches, words in them) → reads their summed loss; adds gradients of the mean loss of a word."""
 
 
 def make_gradients(model: Seq2Seq, config: TrainConfig) -> Gradients:
@@ -161,20 +184,20 @@ def batch_loss(model: Seq2Seq, config: TrainConfig, batch: Batch) -> Float[Tenso
 
 def plain_gradients(
     loss: Callable[[Batch], Tensor], batches: list[Batch], tokens: int
-) -> Float[Tensor, ""]:
+) -> Callable[[], float]:
     """Add gradients batch by batch."""
     losses = []
     for batch in batches:
         summed = loss(batch)
         torch.autograd.backward(summed / tokens)
         losses.append(summed.detach())
-    return torch.stack(losses).sum()
+    return torch.stack(losses).sum().item
 
 
 def update(
     job: Job, optimizer: Optimizer, gradients: Gradients, batches: list[Batch], step: int
-) -> tuple[float, int]:
-    """Make one update; return the mean loss of a word, and how many words there were."""
+) -> tuple[Callable[[], float], int]:
+    """Make one update; return what reads its summed loss, and how many words there were."""
     model, config = job.model.train(), job.config
     # dropout depends on the seed and this update alone, however the run came here
     torch.manual_seed(config.seed * 1_000_003 + step)
@@ -187,11 +210,7 @@ def update(
     optimizer.step()
     # a gradient that was recorded stays in its place
     optimizer.zero_grad(set_to_none=not isinstance(gradients, Recorded))
-    # the last thing: this waits for a device
-    total = float(loss)
-    if not math.isfinite(total):
-        raise _diverged(f"the loss of update {step} is {total}")
-    return total / tokens, tokens
+    return loss, tokens
 
 
 def _validate(job: Job, progress: Progress, report: Report) -> Progress:

@@ -95,8 +95,8 @@ class Recorded:
         self.recordings: dict[tuple[int, ...], _Recording] = {}
         self.pool = torch.cuda.graph_pool_handle()
 
-    def __call__(self, batches: list[Batch], tokens: int) -> Tensor:
-        """Add the gradients of the mean loss of a word; return the summed loss, on the device."""
+    def __call__(self, batches: list[Batch], tokens: int) -> Callable[[], float]:
+        """Add the gradients of the mean loss of a word; return what reads their summed loss."""
         self.total.zero_()
         self.share.fill_(1 / tokens)
         for parameter in self.parameters:
@@ -105,7 +105,7 @@ class Recorded:
                 parameter.grad = torch.zeros_like(parameter)
         for batch in batches:
             self._add(batch.filled(*batch.roomy_shape))
-        return self.total
+        return _later(self.total)
 
     def _add(self, filled: Batch) -> None:
         shape = *filled.source.shape, filled.target.shape[1]
@@ -114,7 +114,8 @@ class Recorded:
         recording = self.recordings[shape]
         for field in fields(Batch):
             place: Tensor = getattr(recording.batch, field.name)
-            place.copy_(getattr(filled, field.name), non_blocking=True)
+            # only memory that stays where it is can be read while nobody waits
+            place.copy_(getattr(filled, field.name).pin_memory(), non_blocking=True)
         recording.graph.replay()
 
     def _record(self, batch: Batch) -> _Recording:
@@ -142,3 +143,17 @@ class Recorded:
         loss = self.loss(batch)
         torch.autograd.backward(loss * self.share)
         self.total.add_(loss.detach())
+
+
+def _later(value: Tensor) -> Callable[[], float]:
+    """Send a number to the host; return what waits for it, and for nothing that comes after."""
+    host = torch.empty_like(value, device="cpu", pin_memory=True)
+    host.copy_(value, non_blocking=True)
+    sent = torch.cuda.Event()  # type: ignore[no-untyped-call]
+    sent.record()
+
+    def read() -> float:
+        sent.synchronize()
+        return float(host)
+
+    return read

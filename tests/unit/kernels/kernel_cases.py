@@ -7,7 +7,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.kernels import by_hand, by_hand_attention, by_hand_loss, by_hand_scan, reference
+from regard.kernels import (
+    by_hand,
+    by_hand_attention,
+    by_hand_loss,
+    by_hand_scan,
+    library,
+    reference,
+)
 
 # all different, all prime: a swapped axis cannot pass; one row whole, one of length 1, one blind
 ODD = {"B": 3, "T": 5, "S": 7, "D": 11, "A": 13, "N": 17, "I": 19, "O": 23, "V": 29}
@@ -107,12 +114,14 @@ def _scan(bias):
     return Case(by_hand_scan.gru_before_scan, definition, make)
 
 
-def _both(bias):
+def _both(bias, after=False):
     def make(make, n, lengths):
         x, h = make(n["B"], n["S"], n["I"]), make(n["B"], n["D"])
         mask = _mask(lengths, n["S"])
         return x, h, mask, _weights(make, n, bias), _weights(make, n, bias)
 
+    if after:
+        return Case(library.gru_after_both, reference.gru_after_both, make)
     return Case(by_hand_scan.gru_before_both, reference.gru_before_both, make)
 
 
@@ -143,6 +152,7 @@ CASES = {
     "gru_before_scan, no bias": _scan(False),
     "gru_before_both": _both(True),
     "gru_before_both, no bias": _both(False),
+    "gru_after_both": _both(True, after=True),
     "additive_attention": Case(
         by_hand_attention.additive_attention, reference.additive_attention, _additive
     ),

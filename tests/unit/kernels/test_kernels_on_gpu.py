@@ -100,7 +100,8 @@ def test_looking_and_moving_is_the_plain_loop(sizes, cell, dtype):
 
 @pytest.mark.parametrize("dtype", BOTH, ids=str)
 @pytest.mark.parametrize("sizes", [(3, 7, 13), (5, 1, 8), (67, 9, 104)], ids=str)
-def test_reading_in_two_directions_is_the_plain_loop(sizes, dtype):
+@pytest.mark.parametrize("op", ["gru_before_both", "gru_after_both"])
+def test_reading_in_two_directions_is_the_plain_loop(op, sizes, dtype):
     from regard.kernels.cuda import functions
 
     B, T, D = sizes
@@ -118,7 +119,7 @@ def test_reading_in_two_directions_is_the_plain_loop(sizes, dtype):
     for _ in range(2):
         scale = D**-0.5
         given += [drawn(3 * D, 11), drawn(3 * D, D, scale=scale), drawn(3 * D)]
-    both = run(functions.gru_before_both), run(reference.gru_before_both)
+    both = run(getattr(functions, op)), run(getattr(reference, op))
     agree(*both, given, [(B, T, 2 * D), (B, 2 * D)], dtype)
 
 

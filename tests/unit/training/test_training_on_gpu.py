@@ -31,10 +31,10 @@ def test_recorded_gradients_are_the_plain_ones(tmp_path, name):
     # twice: what was recorded in the first is replayed in the second
     for _ in "ab":
         made.model.zero_grad(set_to_none=False)
-        loss = float(recorded(taken, tokens))
+        loss = recorded(taken, tokens)()
     found = {n: p.grad.clone() for n, p in made.model.named_parameters()}
     made.model.zero_grad()
-    usual = float(plain_gradients(partial(batch_loss, made.model, made.config), taken, tokens))
+    usual = plain_gradients(partial(batch_loss, made.model, made.config), taken, tokens)()
     assert loss == pytest.approx(usual, rel=1e-5)
     for n, p in made.model.named_parameters():
         torch.testing.assert_close(found[n], p.grad, rtol=1e-3, atol=1e-5)

@@ -16,6 +16,8 @@ from regard.kernels.cuda import recurrence as kernel
 from regard.kernels.cuda.arithmetic import product
 
 TILE = {"BM": 64, "BN": 32, "num_warps": 4, "num_stages": 4}
+# where enough programs are left to fill the device
+WIDE = {"BM": 64, "BN": 64, "num_warps": 8, "num_stages": 3}
 
 
 def _tf32() -> bool:
@@ -26,12 +28,12 @@ def _rough(x: Tensor) -> bool:
     return x.dtype == torch.bfloat16 or _tf32()
 
 
-def _tile(x: Tensor) -> dict[str, int]:
-    return TILE | {"BK": 128 if x.dtype == torch.bfloat16 else 64}
+def _tile(x: Tensor, tile: dict[str, int] = TILE) -> dict[str, int]:
+    return tile | {"BK": 128 if x.dtype == torch.bfloat16 else 64}
 
 
-def _grid(B: int, N: int, readers: int = 1) -> tuple[int, int, int]:
-    return triton.cdiv(B, TILE["BM"]), triton.cdiv(N, TILE["BN"]), readers
+def _grid(B: int, N: int, readers: int = 1, tile: dict[str, int] = TILE) -> tuple[int, int, int]:
+    return triton.cdiv(B, tile["BM"]), triton.cdiv(N, tile["BN"]), readers
 
 
 def _block(size: int, most: int = 1 << 30) -> int:
@@ -65,22 +67,30 @@ class _States:
         self.rh = x.new_empty(T, R, B, D)
 
 
-class GruBeforeScan(torch.autograd.Function):
+class GruScan(torch.autograd.Function):
     """Every state of R readers side by side: x [R,B,T,3D] (W x + b), h [R,B,D], U [R,3D,D].
 
-    What the mask [R,B,T] hides does not move a state.
+    What the mask [R,B,T] hides does not move a state. One kernel a step where the reset comes after
+    the product, otherwise two, since a product waits for the reset.
     """
 
     @staticmethod
     @override
-    def forward(ctx: Any, x: Tensor, h: Tensor, U: Tensor, mask: Tensor) -> Tensor:
+    def forward(ctx: Any, after: bool, x: Tensor, h: Tensor, U: Tensor, mask: Tensor) -> Tensor:
         x, U, mask = x.contiguous(), U.to(x.dtype).contiguous(), mask.contiguous()
         R, B, T, G = x.shape
         D = G // 3
         s = _States(x, h, D)
+        rest = _float(x, T if after else 0, R, B, D)
         tf32, tile = _tf32(), _tile(x)
         for t in range(T):
             here = x[:, :, t]
+            if after:
+                kernel._renew[_grid(B, D, R)](
+                    s.low[t], s.h[t], U, here, T * G, mask[:, :, t], T, s.rzn[t], rest[t],
+                    s.h[t + 1], s.low[t + 1], B, D, tf32, **tile,
+                )  # fmt: skip
+                continue
             kernel._gates[_grid(B, 2 * D, R)](
                 s.low[t], s.h[t], U, here, T * G, mask[:, :, t], T, s.rzn[t], s.rh[t], B, D, tf32,
                 **tile,
@@ -89,38 +99,49 @@ class GruBeforeScan(torch.autograd.Function):
                 s.rh[t], U, here[..., 2 * D :], T * G, s.h[t], s.rzn[t], s.h[t + 1], s.low[t + 1],
                 B, D, tf32, **tile,
             )  # fmt: skip
-        ctx.save_for_backward(U, s.h, s.low, s.rzn, s.rh)
-        ctx.tf32 = tf32
+        ctx.save_for_backward(U, s.h, s.low, s.rzn, rest if after else s.rh)
+        ctx.after, ctx.tf32 = after, tf32
         return s.low[1:].permute(1, 2, 0, 3)
 
     @staticmethod
     @override
     @once_differentiable
     def backward(ctx: Any, dshown: Tensor) -> Any:
-        U, h, low, rzn, rh = ctx.saved_tensors
+        U, h, low, rzn, kept = ctx.saved_tensors
         T, R, B, G = rzn.shape
-        D, tf32, tile = G // 3, ctx.tf32, _tile(U)
+        D, after, tf32, tile = G // 3, ctx.after, ctx.tf32, _tile(U)
         dshown = dshown.contiguous()
         UT = U.mT.contiguous()
         dx = U.new_empty(R, B, T, G)
+        du = U.new_empty(T, R, B, G) if after else None
         carried = _float(U, R, B, D).zero_()
+        wide = WIDE if after else TILE
         parts = _float(U, 2, R, B, D)
         for t in range(T - 1, -1, -1):
             here = dx[:, :, t]
             kernel._blend_back[R * B, triton.cdiv(D, 256)](
-                parts, 0 if t == T - 1 else 2, dshown[:, :, t], T * D, carried, rzn[t], h[t], None,
-                here, T * G, None, R * B, D, False, 256,
+                parts, 0 if t == T - 1 else len(parts), dshown[:, :, t], T * D, carried, rzn[t],
+                h[t], kept[t] if after else None, here, T * G, None if du is None else du[t],
+                R * B, D, after, 256,
             )  # fmt: skip
-            kernel._reset_back[_grid(B, D, 2 * R)](
-                here, T * G, UT, rzn[t], h[t], carried, parts, B, D, tf32, **tile
-            )
-            kernel._parts[_grid(B, D, R)](
-                here, T * G, UT, None, None, parts, B, 1, D, 0, 1, tf32, **tile
-            )
+            if not after:
+                kernel._reset_back[_grid(B, D, 2 * R)](
+                    here, T * G, UT, rzn[t], h[t], carried, parts, B, D, tf32, **tile
+                )
+            kernel._parts[_grid(B, D, 2 * R if after else R, wide)](
+                here if du is None else du[t], T * G if du is None else G, UT, None, None, parts, B,
+                0 if after else 1, D, G if after else D, triton.cdiv(G, 2) if after else D, 0,
+                2 if after else 1, tf32, **_tile(U, wide),
+            )  # fmt: skip
         dh = carried + parts.sum(dim=0)
-        readers = zip(dx, low[:-1].transpose(0, 1), rh.transpose(0, 1), strict=True)
-        dU = torch.stack([_before_gradient(*reader) for reader in readers])
-        return dx, dh, dU, None
+        old = low[:-1]
+        dU = [
+            _before_gradient(dx[r], old[:, r], kept[:, r])
+            if du is None
+            else product(du[:, r].reshape(-1, G).T, old[:, r].reshape(-1, D))
+            for r in range(R)
+        ]
+        return None, dx, dh, torch.stack(dU), None
 
 
 class LookThenMove(torch.autograd.Function):
@@ -190,6 +211,7 @@ class LookThenMove(torch.autograd.Function):
         de = _float(U, B, T, S).zero_()
         dalpha = _float(U, B, S)
         carried = dlast.float().contiguous()
+        wide = WIDE if after else TILE
         parts = _float(U, 4 if after else 3, B, D)
         for t in range(T - 1, -1, -1):
             here = dx[:, t]
@@ -210,9 +232,10 @@ class LookThenMove(torch.autograd.Function):
                 dalpha, weights[:, t], T * S, products[t][:, asks:], asks + A, keys, v, de[:, t],
                 dq[t], S, A, rough, _block(S), _block(S, 32), 32, num_warps=1,
             )  # fmt: skip
-            kernel._parts[_grid(B, D, 4 if after else 2)](
+            kernel._parts[_grid(B, D, 4 if after else 2, wide)](
                 here if du is None else du[t], T * G if du is None else G, UT, dq[t], WT, parts, B,
-                0 if after else 1, D, A, 4 if after else 2, tf32, **tile,
+                0 if after else 1, D, G if after else D, D, A, 4 if after else 2, tf32,
+                **_tile(U, wide),
             )  # fmt: skip
         dh = carried + parts.sum(dim=0)
         old = low[:-1, 0].reshape(T * B, D)
@@ -241,19 +264,38 @@ def gru_before_scan(x: Tensor, h: Tensor, W: Tensor, U: Tensor, b: Tensor | None
     projected = functional.linear(x, W, b)
     everywhere = torch.ones(1, *x.shape[:2], dtype=torch.bool, device=x.device)
     with as_it_is(x):
-        states = GruBeforeScan.apply(projected[None], h[None], U[None], everywhere)
+        states = GruScan.apply(False, projected[None], h[None], U[None], everywhere)
     return states[0]
 
 
 def gru_before_both(
     x: Tensor, h: Tensor, mask: Tensor, right: reference.Weights, left: reference.Weights
 ) -> tuple[Tensor, Tensor]:
-    """`reference.gru_before_both`; the second reader gets the line turned round."""
+    """`reference.gru_before_both`"""
+    return _both(False, x, h, mask, right, left)
+
+
+def gru_after_both(
+    x: Tensor, h: Tensor, mask: Tensor, right: reference.Weights, left: reference.Weights
+) -> tuple[Tensor, Tensor]:
+    """`reference.gru_after_both`"""
+    return _both(True, x, h, mask, right, left)
+
+
+def _both(
+    after: bool,
+    x: Tensor,
+    h: Tensor,
+    mask: Tensor,
+    right: reference.Weights,
+    left: reference.Weights,
+) -> tuple[Tensor, Tensor]:
+    """Let the second reader have the line turned round."""
     ahead = functional.linear(x, right.W, right.b)
     back = functional.linear(x, left.W, left.b).flip(1)
     sides = [ahead, back], [h, h], [right.U, left.U], [mask, mask.flip(1)]
     with as_it_is(x):
-        states = GruBeforeScan.apply(*map(torch.stack, sides))
+        states = GruScan.apply(after, *map(torch.stack, sides))
     shown = torch.cat([states[0], states[1].flip(1)], dim=-1)
     last = torch.cat([states[0, :, -1], states[1, :, -1]], dim=-1)
     return shown.masked_fill(~mask[..., None], 0.0), last

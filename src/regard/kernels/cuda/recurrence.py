@@ -37,6 +37,46 @@ def _gates(
 
 
 @triton.jit
+def _renew(
+    h_low, h, U, x, x_row, mask, mask_row, rzn, rest, h_next, h_next_low, B, D: tl.constexpr,
+    TF32: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+):  # fmt: skip
+    """A whole step of a GRU that resets after the product; `rest` keeps u_n for the way back."""
+    reader = tl.program_id(2)
+    m = tl.program_id(0) * BM + tl.arange(0, BM)
+    n = tl.program_id(1) * BN + tl.arange(0, BN)
+    row = reader * B + m
+    PRECISION: tl.constexpr = "tf32" if TF32 else "ieee"
+    u_r = tl.zeros([BM, BN], tl.float32)
+    u_z = tl.zeros([BM, BN], tl.float32)
+    u_n = tl.zeros([BM, BN], tl.float32)
+    for start in range(0, D, BK):
+        k = start + tl.arange(0, BK)
+        left = tl.load(h_low + row[:, None] * D + k, mask=(m[:, None] < B) & (k < D), other=0.0)
+        at = U + reader * 3 * D * D + n[None, :] * D + k[:, None]
+        there = (n < D) & (k[:, None] < D)
+        u_r = tl.dot(left, tl.load(at, mask=there, other=0.0), u_r, PRECISION)
+        u_z = tl.dot(left, tl.load(at + D * D, mask=there, other=0.0), u_z, PRECISION)
+        u_n = tl.dot(left, tl.load(at + 2 * D * D, mask=there, other=0.0), u_n, PRECISION)
+    inside = (m[:, None] < B) & (n < D)
+    at_x = x + row[:, None] * x_row + n
+    r = sigmoid(tl.load(at_x, mask=inside, other=0.0).to(tl.float32) + u_r)
+    z = sigmoid(tl.load(at_x + D, mask=inside, other=0.0).to(tl.float32) + u_z)
+    new = tanh(tl.load(at_x + 2 * D, mask=inside, other=0.0).to(tl.float32) + r * u_n)
+    seen = tl.load(mask + row * mask_row, mask=m < B, other=0)[:, None] != 0
+    z = tl.where(seen, z, 0.0)
+    old = tl.load(h + row[:, None] * D + n, mask=inside, other=0.0)
+    at = rzn + row[:, None] * (3 * D) + n
+    tl.store(at, r, mask=inside)
+    tl.store(at + D, z, mask=inside)
+    tl.store(at + 2 * D, new, mask=inside)
+    tl.store(rest + row[:, None] * D + n, u_n, mask=inside)
+    moved = (1 - z) * old + z * new
+    tl.store(h_next + row[:, None] * D + n, moved, mask=inside)
+    tl.store(h_next_low + row[:, None] * D + n, moved, mask=inside)
+
+
+@triton.jit
 def _look(
     query, query_row, keys, v, mask, lengths, weights, weights_row, S, A: tl.constexpr,
     ROUGH: tl.constexpr, BROW: tl.constexpr, BS: tl.constexpr, BA: tl.constexpr,
@@ -257,12 +297,13 @@ def _query_back(
 
 @triton.jit
 def _parts(
-    du, du_row, UT, dq, WT, parts, B, first, D: tl.constexpr, A: tl.constexpr,
-    NUM: tl.constexpr, TF32: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+    du, du_row, UT, dq, WT, parts, B, first, D: tl.constexpr, END: tl.constexpr, K: tl.constexpr,
+    A: tl.constexpr, NUM: tl.constexpr, TF32: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+    BK: tl.constexpr,
 ):  # fmt: skip
-    """What each gate, and the query, send back to the old state: Uᵀ du gate by gate, Wᵀ dq.
+    """What gates, and the query, send back to the old state: Wᵀ dq, and Uᵀ du up to column END.
 
-    Side by side, since one product over all of them would be three times as long.
+    Uᵀ du goes in pieces of K columns, side by side: one product over all would take longer.
     """
     number = tl.program_id(2)
     reader, gate = number // NUM, number % NUM
@@ -270,13 +311,15 @@ def _parts(
     m = tl.program_id(0) * BM + tl.arange(0, BM)
     n = tl.program_id(1) * BN + tl.arange(0, BN)
     G: tl.constexpr = 3 * D
-    if A > 0 and gate == NUM - 1:
+    LAST: tl.constexpr = NUM - 1 if A == 0 else NUM - 2
+    grads = du + reader * B * du_row + gate * K
+    columns = UT + reader * D * G + gate * K
+    if gate > LAST:
         acc = dot_rows(dq, A, WT, A, m, n, B, D, A, TF32, BM, BN, BK)
+    elif gate == LAST:
+        acc = dot_rows(grads, du_row, columns, G, m, n, B, D, END - LAST * K, TF32, BM, BN, BK)
     else:
-        grads = du + reader * B * du_row + gate * D
-        acc = dot_rows(
-            grads, du_row, UT + reader * D * G + gate * D, G, m, n, B, D, D, TF32, BM, BN, BK
-        )
+        acc = dot_rows(grads, du_row, columns, G, m, n, B, D, K, TF32, BM, BN, BK)
     inside = (m[:, None] < B) & (n < D)
     at = parts + ((first + gate) * rows + reader * B + m[:, None]) * D + n
     tl.store(at, acc, mask=inside)
