@@ -37,3 +37,32 @@ def test_two_outputs_differ_in_what_no_common_subsequence_holds(visit):
         }"""
     )
     assert (lost, gained) == ([1, 3], [1, 4])
+
+
+def test_a_copy_is_sent_back_as_the_unknown_symbol_it_stands_for(visit):
+    asked = visit().page.evaluate(
+        """async () => {
+            const { NONE, asked, drop, take, whole } = await import("./edits.js");
+            const answer = { tokens: ["a", "b", "a"], unknown: [true, false, true], text: "aba" };
+            const later = take(NONE, answer, 1, "c");
+            const both = take(take(NONE, answer, 0, "a"), { tokens: ["a", "b", "b"] }, 2, "c");
+            const other = { ...answer, text: "x" };
+            return [
+                asked(later).prefix,
+                asked(take(NONE, answer, 3, null)),
+                asked(drop(both, both.changes[0])).prefix,
+                asked(take(both, ["a", "b", "c"], 0, "a")).prefix,
+                asked(whole(NONE, answer, [other, answer])).prefix,
+                asked(take(NONE, ["a", "b", "a"], 1, "c")).prefix,
+            ];
+        }"""
+    )
+    assert asked == [
+        [None, "c"],
+        {"prefix": [None, "b", None], "max_length": 3},
+        [None, "b", "c"],
+        # a word that is spelled as the copy is no way back to it
+        ["a"],
+        [None, "b", None],
+        ["a", "c"],
+    ]

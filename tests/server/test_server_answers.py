@@ -1,5 +1,6 @@
 """What a server answers is what the library says, bit for bit, whoever else asks."""
 
+import json
 import random
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -8,7 +9,11 @@ import numpy as np
 import pytest
 
 from regard.models import PRESETS
-from small_models import LOOKS
+from regard.server import answers
+from regard.server.answers import Wanted
+from regard.server.problems import to_json
+from regard.translator import Translator
+from small_models import LOOKS, SOURCE, saved, side
 
 LINES = ["abc", "jihgfedcba", "", " \t", "a😀c"]
 SEARCHES = {
@@ -37,10 +42,13 @@ def told(translation, attention=False, influence=None):
         "source_tokens": list(translation.source_tokens),
         "token_scores": list(translation.token_scores),
     }
+    if any(translation.unknown):
+        expected["unknown"] = list(translation.unknown)
     if attention and translation.layers is not None:
         weights = translation.layers.astype(np.float64)
         expected["attention"] = translation.layers.mean(axis=(1, 2)).astype(np.float64).tolist()
         if weights.shape[1:3] != (1, 1):
+            expected["looks"] = {"layers": weights.shape[1], "heads": weights.shape[2]}
             expected["layers"] = weights.tolist()
     if influence is not None and translation.source_tokens:
         expected["influence"] = influence(translation).astype(np.float64).tolist()
@@ -54,6 +62,7 @@ def told(translation, attention=False, influence=None):
                 "token_scores": list(x.token_scores),
                 "score": x.score,
                 "rank_score": x.rank_score,
+                **({"unknown": list(x.unknown)} if any(x.unknown) else {}),
             }
             for x in translation.alternatives
         ]
@@ -81,14 +90,15 @@ def expected(translators):
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("name", PRESETS)
 def test_an_answer_is_the_librarys_to_the_last_bit(client, expected, name, search):
-    options = {"model": name, "attention": True, "influence": True, **SEARCHES[search]}
+    options = {"model": name, "attention": True, "layers": True, "influence": True}
+    options |= SEARCHES[search]
     found = asked(client, text=LINES, **options)
     assert found == {"model": name, "translations": expected(name, search)}
 
 
 @pytest.mark.parametrize("name", LOOKS)
 def test_a_pinned_step_looks_where_it_has_to(client, translators, name):
-    found = asked(client, text="abcde", model=name, attention=True, pin={"0": 4, "2": 1})
+    found = asked(client, text="abcde", model=name, layers=True, pin={"0": 4, "2": 1})
     (got,) = found["translations"]
     assert got == told(translators[name].translate("abcde", pin={0: 4, 2: 1}), True)
     assert got["attention"][0] == [0.0, 0.0, 0.0, 0.0, 1.0]
@@ -97,9 +107,9 @@ def test_a_pinned_step_looks_where_it_has_to(client, translators, name):
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_given_targets_are_scored_as_the_library_does(client, translators, name):
-    pairs = [("abc", "klm"), ("jj", ["o", "p", "q"]), ("f", "")]
+    pairs = [("abc", "klm"), ("jj", ["o", "p", "q"]), ("f", ""), ("abc", ["k", None, "?"])]
     body = [{"source": source, "target": target} for source, target in pairs]
-    options = {"pairs": body, "model": name, "attention": True, "influence": True}
+    options = {"pairs": body, "model": name, "layers": True, "influence": True}
     found = asked(client, "/v1/rescore", **options)
     for got, pair in zip(found["translations"], pairs, strict=True):
         (expected,) = translators[name].rescore([pair])
@@ -126,6 +136,56 @@ def test_what_was_not_asked_for_is_not_told(client):
     assert "layers" not in got
 
 
+def test_layers_and_heads_are_told_where_they_are_asked_for(client, translators):
+    found = translators["vaswani2017"].translate("abc")
+    ask = {"text": "abc", "model": "vaswani2017"}
+    (mean,) = asked(client, **ask, attention=True)["translations"]
+    assert mean["attention"] == found.attention.astype(np.float64).tolist()
+    assert mean["looks"] == {"layers": 3, "heads": 2}
+    assert "layers" not in mean
+    (every,) = asked(client, **ask, attention=True, layers=True)["translations"]
+    assert every == {**mean, "layers": found.layers.astype(np.float64).tolist()}
+    # every look is attention too
+    assert asked(client, **ask, layers=True)["translations"] == [every]
+    (plain,) = asked(client, **ask)["translations"]
+    assert not {"attention", "looks", "layers"} & plain.keys()
+    for name, kept in (("bahdanau2015", {"attention"}), ("cho2014", set())):
+        (got,) = asked(client, text="abc", model=name, layers=True)["translations"]
+        assert {"attention", "looks", "layers"} & got.keys() == kept
+
+
+def test_weights_are_written_row_by_row(translators, monkeypatch):
+    """Whoever writes JSON lets no other thread run until it is written."""
+    written = []
+
+    def spied(value):
+        written.append(to_json(value))
+        return written[-1]
+
+    monkeypatch.setattr(answers, "to_json", spied)
+    found = translators["vaswani2017"].translate("abcdefghij", min_length=9)
+    whole = answers.line_json(translators["vaswani2017"], found, Wanted(True, True, True), 10**9)
+    assert json.loads(whole)["layers"] == found.layers.astype(np.float64).tolist()
+    assert len(written) == 1 + 3 * 10
+    assert max(map(len, written)) < len(whole) / 8
+
+
+def test_an_unknown_symbol_can_be_taken_back_as_it_was(serve):
+    sides = side(SOURCE), side(SOURCE)
+    client = serve({"m": Translator(saved(seed=3, sides=sides))})
+    (first,) = asked(client, text="abcj", nbest=2, influence=True)["translations"]
+    assert first["unknown"] == first["alternatives"][0]["unknown"] == [True] * 9
+    assert set(first["tokens"]) <= set(SOURCE)
+    prefix = [None] * 9
+    (again,) = asked(client, text="abcj", prefix=prefix, influence=True)["translations"]
+    for name in ("tokens", "token_scores", "unknown", "influence"):
+        assert again[name] == first[name]
+    pairs = [{"source": "abcj", "target": prefix}]
+    (scored,) = asked(client, "/v1/rescore", pairs=pairs)["translations"]
+    assert scored["token_scores"] == pytest.approx(first["token_scores"], abs=1e-5)
+    assert scored["text"] == "�" * 9
+
+
 def test_a_text_is_one_line_and_no_lines_have_no_answer(client):
     assert [x["source"] for x in asked(client, text="abc")["translations"]] == ["abc"]
     assert asked(client, text=[])["translations"] == []
@@ -145,7 +205,8 @@ def test_many_clients_at_once_get_what_each_would_get_alone(client, expected):
     bodies = []
     for name, search in drawn.sample(kinds, len(kinds)):
         lines = drawn.choices(LINES, k=drawn.randrange(1, 4))
-        wanted = {"attention": drawn.random() < 0.5, "influence": drawn.random() < 0.2}
+        attention = drawn.random() < 0.5
+        wanted = {"attention": attention, "layers": attention, "influence": drawn.random() < 0.2}
         bodies.append((name, search, {"text": lines, **wanted}))
     with ThreadPoolExecutor(12) as pool:
         every = list(
@@ -154,7 +215,7 @@ def test_many_clients_at_once_get_what_each_would_get_alone(client, expected):
     # in this thread only now: torch is not run in two
     for (name, search, body), found in zip(bodies, every, strict=True):
         alone = dict(zip(LINES, expected(name, search), strict=True))
-        left_out = {"attention", "layers"} if not body["attention"] else set()
+        left_out = {"attention", "looks", "layers"} if not body["attention"] else set()
         left_out |= {"influence"} if not body["influence"] else set()
         for line, got in zip(body["text"], found["translations"], strict=True):
             assert got == {key: x for key, x in alone[line].items() if key not in left_out}
@@ -175,5 +236,6 @@ def test_models_tell_what_they_are_and_what_may_be_asked(client, translators):
         weights = translators[model["name"]].models[0].state_dict().values()
         assert 0 < model["parameters"] <= sum(weight.numel() for weight in weights)
     wanted = {"bytes", "lines", "characters", "seconds", "queue_lines", "batch_lines"}
-    assert wanted <= found["limits"].keys()
+    wanted |= {"beam_size", "length", "answer_bytes", "stall_seconds"}
+    assert wanted == found["limits"].keys()
     assert found["limits"]["lines"] == 256

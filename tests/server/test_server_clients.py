@@ -53,6 +53,8 @@ def test_a_queue_that_is_full_asks_to_come_again(serve, slow, eventually):
         sentence = "3 lines wait already, but at most 4 may; asking again later would do"
         assert problem(answer, 429) == sentence
         assert answer.headers["retry-after"] == "6"
+        # what was refused was not taken on
+        assert 'regard_lines_total{model="m"} 4.0' in client.get("/metrics").text
         third = pool.submit(client.post, "/v1/translate", json={"text": "b"})
         eventually(lambda: worker.waiting == 4)
         held.go.set()
@@ -138,7 +140,7 @@ def test_more_open_requests_than_lines_may_wait_are_turned_away(serve, eventuall
 
 
 def test_headers_that_never_end_are_given_up(serve, monkeypatch):
-    monkeypatch.setattr("regard.server.run.PATIENCE", 0.3)
+    monkeypatch.setattr("regard.server.impatient.PATIENCE", 0.3)
     client = serve()
     with raw(client, "GET /healthz HTTP/1.1\r\nX: ") as slow:
         start = time.monotonic()
@@ -153,6 +155,54 @@ def test_headers_that_never_end_are_given_up(serve, monkeypatch):
     # a request that was begun in time is not
     with raw(client, whole({"text": "abc"})) as quick:
         assert quick.recv(15) == b"HTTP/1.1 200 OK"
+
+
+def silent(client):
+    """Ask for more than a connection holds, and read nothing of it; return who asked."""
+    found = socket.socket()
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+    found.connect(client.address)
+    body = {"pairs": [{"source": "abcdefghij", "target": "k" * 500}] * 12, "attention": True}
+    found.sendall(whole(body).replace("/v1/translate", "/v1/rescore").encode())
+    return found
+
+
+def unread(client):
+    """Return what the server still keeps for its clients, in bytes."""
+    left = [one.transport.get_write_buffer_size() for one in client.server.server_state.connections]
+    return sum(left)
+
+
+def test_a_client_that_takes_nothing_of_its_answer_is_let_go(serve, eventually):
+    client = serve(stall_seconds=1)
+    with silent(client):
+        eventually(lambda: unread(client) > 100_000, 60)
+        eventually(lambda: not unread(client))
+        assert client.get("/healthz").status_code == 200
+
+
+def test_a_client_that_takes_its_answer_slowly_gets_all_of_it(serve, eventually):
+    client = serve(stall_seconds=1)
+    with silent(client) as slow:
+        eventually(lambda: unread(client) > 100_000, 60)
+        start, answer = time.monotonic(), b""
+        slow.settimeout(20)
+        while not answer.endswith(b"]}"):
+            part = slow.recv(20_000)
+            assert part
+            answer += part
+            # longer than it may take nothing, a little each time
+            time.sleep(0.04)
+        assert time.monotonic() > start + 2
+    assert len(json.loads(answer.partition(b"\r\n\r\n")[2])["translations"]) == 12
+
+
+def test_a_server_that_stops_lets_a_client_go_that_takes_nothing(serve, eventually):
+    client = serve(stall_seconds=1)
+    with silent(client):
+        eventually(lambda: unread(client) > 100_000, 60)
+        client.server.should_exit = True
+        eventually(lambda: not client.server.server_state.connections)
 
 
 def test_a_client_that_hangs_up_is_not_worked_for(serve, slow, eventually):
@@ -262,6 +312,8 @@ def test_metrics_count_what_was_done(serve, eventually):
     client.post("/v1/translate", json={"text": ["abc", "b", ""]})
     client.post("/v1/translate", json={})
     client.get("/made-up-by-somebody")
+    client.get("/")
+    client.get("/app.js")
     # a batch is counted when it is done, which may be after its answer was read
     eventually(lambda: "regard_batch_lines_sum 3.0" in client.get("/metrics").text)
     found = client.get("/metrics")
@@ -271,12 +323,14 @@ def test_metrics_count_what_was_done(serve, eventually):
         'regard_requests_total{route="/v1/translate",status="200"} 1.0',
         'regard_requests_total{route="/v1/translate",status="422"} 1.0',
         'regard_requests_total{route="other",status="404"} 1.0',
+        'regard_requests_total{route="page",status="200"} 2.0',
         'regard_request_seconds_count{route="/v1/translate"} 2.0',
         'regard_lines_total{model="bahdanau2015"} 3.0',
         "regard_waiting_lines 0.0",
         "regard_batch_lines_sum 3.0",
     ):
         assert expected in lines
+    assert not [x for x in lines if "memory" in x or x.startswith("process_")]
     (busy,) = (x for x in lines if x.startswith("regard_busy_seconds_total "))
     assert float(busy.split()[1]) > 0
 

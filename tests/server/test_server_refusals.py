@@ -8,7 +8,11 @@ import pytest
 from server_cases import problem
 
 from regard.errors import ConfigError, InputError
-from regard.server import Limits, create_app
+from regard.server import Limits, answers, create_app
+from regard.server.answers import Wanted
+from regard.server.problems import to_json
+from regard.translator import Translator
+from small_models import saved
 
 JSON = {"Content-Type": "application/json"}
 
@@ -38,6 +42,11 @@ JSON = {"Content-Type": "application/json"}
         ({"text": "a", "nbest": 21}, "nbest = 21, but it must be at most 20; 20 would do"),
         ({"text": "a", "beam_size": 21}, "beam_size = 21, but it must be at most 20; 20 would do"),
         ({"text": "a", "max_length": 513}, "max_length = 513, but it must be at most 512; 512"),
+        ({"text": "a", "min_length": 10**30}, f"min_length = {10**30}, but it must be at most 512"),
+        (
+            {"text": "a", "prefix": ["k", ""]},
+            "the prefix has an empty token, but a token must hold",
+        ),
         ({"text": "a", "nbest": 3, "beam_size": 2}, "search: nbest = 3, but it must be at most"),
         ({"text": "a", "banned": ["Z"]}, "banned = 'Z', but the model never writes it; a symbol"),
         ({"text": "a", "prefix": "Z"}, "prefix = 'Z', but the model never writes it; a symbol"),
@@ -68,6 +77,10 @@ def test_what_cannot_be_translated_is_refused(client, body, sentence):
             "source 2 is blank, but it must hold text; leaving it out would do",
         ),
         ({"pairs": [], "beam_size": 2}, "beam_size is no field; "),
+        (
+            {"pairs": [{"source": "a", "target": ["k", ""]}]},
+            "the target has an empty token, but a token must hold text; leaving it out would do",
+        ),
         (
             {"pairs": [{"source": "a", "target": "k" * 41}], "model": "gehring2017"},
             "a target has 41 symbols, but the model has places for 39; a shorter one would do",
@@ -162,6 +175,42 @@ def test_too_long_a_line_is_refused(client, path, body, where):
     )
 
 
+@pytest.mark.parametrize(
+    ("path", "body", "where"),
+    [
+        ("translate", {"text": "a", "prefix": ["k"] * 513}, "the prefix has 513"),
+        ("translate", {"text": "a", "prefix": "k" * 4000}, "the prefix has 4,000"),
+        ("rescore", {"pairs": [{"source": "a", "target": [""] * 100_000}]}, "the target has 100,"),
+        ("rescore", {"pairs": [{"source": "a", "target": [None] * 513}]}, "the target has 513"),
+        (
+            "rescore",
+            {"pairs": [{"source": "a", "target": "k"}, {"source": "a", "target": "k" * 513}]},
+            "target 2 has 513",
+        ),
+    ],
+    ids=["prefix", "prefix as text", "empty tokens", "unknown tokens", "second target"],
+)
+def test_more_symbols_than_any_output_may_have_are_refused(serve, slow, path, body, where):
+    translator, held = slow()
+    found = problem(serve({"m": translator}).post(f"/v1/{path}", json=body), 422)
+    assert found.startswith(where)
+    assert found.endswith(" symbols, but it must have at most 512; its first 512 would do")
+    # the model was not asked
+    assert held.batches == []
+
+
+def test_as_many_symbols_are_scored_as_the_longest_output_has(serve):
+    client = serve(length=30)
+    for count, status in ((30, 200), (31, 422)):
+        pairs = [{"source": "a", "target": ["k"] * count}]
+        assert client.post("/v1/rescore", json={"pairs": pairs}).status_code == status
+        ask = {"text": "a", "prefix": ["k"] * count, "max_length": 30}
+        assert client.post("/v1/translate", json=ask).status_code == status
+    # a model's own length may be larger
+    longer = serve({"m": Translator(saved(max_length=31))}, length=30)
+    assert longer.post("/v1/rescore", json={"pairs": pairs}).status_code == 200
+
+
 def test_a_line_may_have_as_many_characters_as_it_may(client):
     (got,) = client.post("/v1/translate", json={"text": "a" * 4000}).json()["translations"]
     assert len(got["source_tokens"]) == 20
@@ -175,6 +224,41 @@ def test_an_answer_that_would_be_too_large_is_refused(serve, translators):
     sentence = "the answer has more than 3,000 bytes; fewer lines at a time would do"
     assert problem(answer, 413) == sentence
     assert client.app.state.service.worker.waiting == 0
+
+
+@pytest.mark.parametrize(
+    ("wanted", "would"),
+    [
+        ({}, "a shorter line would do"),
+        ({"influence": True}, "a shorter line, or one without influence, would do"),
+        ({"attention": True}, "a shorter line, or one without attention, would do"),
+        ({"attention": True, "layers": True}, "a shorter line, or one without layers, would do"),
+    ],
+    ids=str,
+)
+def test_a_line_that_fills_an_answer_alone_is_told_what_would_do(serve, translators, wanted, would):
+    client = serve({"vaswani2017": translators["vaswani2017"]}, answer_bytes=200)
+    for text in ("abc", ["abc", "b"]):
+        answer = client.post("/v1/translate", json={"text": text, **wanted})
+        assert problem(answer, 413) == f"the answer has more than 200 bytes; {would}"
+
+
+def test_what_will_be_too_large_is_not_written_first(translators, monkeypatch):
+    translator = translators["vaswani2017"]
+    found = translator.translate("abcdefghij", min_length=9)
+    whole = answers.line_json(translator, found, Wanted(True, False, True), 10**9)
+    assert answers.line_json(translator, found, Wanted(True, False, True), len(whole)) == whole
+    assert answers.line_json(translator, found, Wanted(True, False, True), len(whole) - 1) is None
+    rows = []
+
+    def spied(value):
+        rows.append(value)
+        return to_json(value)
+
+    monkeypatch.setattr(answers, "to_json", spied)
+    # 600 weights have two thirds of the bytes
+    assert answers.line_json(translator, found, Wanted(True, False, True), len(whole) // 2) is None
+    assert len(rows) == 1 + 10
 
 
 def test_what_goes_wrong_inside_is_told_to_the_log_alone(serve, slow, caplog, eventually):
@@ -237,9 +321,11 @@ def test_what_a_model_refuses_while_it_computes_is_refused(serve, slow):
 )
 def test_another_host_is_refused(serve, host, status):
     client = serve(hosts={"127.0.0.1", "localhost", "[::1]"})
-    for path in ("/healthz", "/"):
+    for path in ("/healthz", "/readyz", "/metrics"):
+        assert client.get(path, headers={"Host": host}).status_code == 200
+    for path in ("/v1/models", "/healthz/", "/"):
         answer = client.get(path, headers={"Host": host})
-        assert answer.status_code == status
+        assert answer.status_code == (404 if (path, status) == ("/healthz/", 200) else status)
     if status == 421:
         sentence = "the Host of the request is not this server's; its own address would do"
         assert problem(answer, 421) == sentence
@@ -251,6 +337,10 @@ def test_another_host_is_refused(serve, host, status):
         ({"lines": 0}, "serve: lines = 0, but it must be a whole number, at least 1"),
         ({"bytes": 1.5}, "serve: bytes = 1.5, but it must be a whole number, at least 1"),
         ({"seconds": 0}, "serve: seconds = 0, but it must be a number, above 0 and below 1000000"),
+        (
+            {"stall_seconds": 0},
+            "serve: stall_seconds = 0, but it must be a number, above 0 and below 1000000",
+        ),
         (
             {"lines": 30, "queue_lines": 20},
             "serve: lines = 30, but it must be at most queue_lines = 20; queue_lines = 30 would do",

@@ -84,7 +84,7 @@ def _made(folder: Path, given: Material, settings: Settings, recipe: dict[str, A
     held_out = given.pairs if given.dev is None else given.dev
     for made, name, what in (
         (corpus, given.pairs.name, "every pair"),
-        (dev_corpus, held_out.name, "every pair held out"),
+        (dev_corpus, held_out.name, "every pair to validate on"),
     ):
         if not len(made):
             raise DataError(name, None, f"{what} is {too_long(settings)}; larger ones would do")

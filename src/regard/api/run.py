@@ -73,7 +73,7 @@ def run(order: Order) -> Done:
             sizes = len(prepared.source.vocabulary), len(prepared.target.vocabulary)
             model = build(settings.model, *sizes).to(device).eval()
             write_text(folder / "settings.toml", to_toml(settings))
-        _tell_prepared(prepared, settings, tell)
+        _tell_prepared(prepared, settings, material, tell)
         if order.overwrite:
             runs.clear()
         saved = Saved(model, settings, prepared.source, prepared.target, {})
@@ -231,9 +231,12 @@ def _tell_choice(choice: Choice, order: Order, tell: Tell) -> None:
         tell(f"  {order.folder}/settings.toml (--config takes it)")
 
 
-def _tell_prepared(prepared: Prepared, settings: Settings, tell: Tell) -> None:
+def _tell_prepared(prepared: Prepared, settings: Settings, material: Material, tell: Tell) -> None:
+    prints = material.fingerprints
+    same = " (the same pairs)" * (prints["pairs"] == prints["dev"])
+    sources = f"{len(prepared.dev):,} source{'s' * (len(prepared.dev) != 1)}"
     tell(
-        f"{len(prepared.corpus):,} pairs to learn from, {len(prepared.dev):,} sources held out; "
+        f"{len(prepared.corpus):,} pairs to learn from, {sources} to validate on{same}; "
         f"{len(prepared.source.vocabulary):,} source and {len(prepared.target.vocabulary):,} "
         "target symbols"
     )

@@ -39,7 +39,10 @@ def serve(
     allow_host: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME", help="Another name to be called by; may be said several times."
+            metavar="NAME",
+            help="Another name to be called by, besides this machine's own; may be said several "
+            "times. Without it a wide --host is called by any name; /healthz, /readyz and "
+            "/metrics always are.",
         ),
     ] = None,
     bytes_: Annotated[str | None, limit("bytes")] = None,
@@ -51,6 +54,7 @@ def serve(
     beam_size: Annotated[str | None, limit("beam_size")] = None,
     length: Annotated[str | None, limit("length")] = None,
     answer_bytes: Annotated[str | None, limit("answer_bytes")] = None,
+    stall_seconds: Annotated[str | None, limit("stall_seconds", "X")] = None,
     device: Device = "auto",
 ) -> None:
     """Serve models over HTTP, with a page to play with.
@@ -67,6 +71,7 @@ def serve(
         beam_size=beam_size,
         length=length,
         answer_bytes=answer_bytes,
+        stall_seconds=stall_seconds,
     )
     limits = Limits(**given)
     _refuse(models, port)

@@ -97,7 +97,10 @@ def _add_health(app: FastAPI, service: Service) -> None:
     text = {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Counts."}
 
     @app.get(
-        "/healthz", summary="Tell that the server is there.", responses=answers("Status"), **ours
+        "/healthz",
+        summary="Tell that the server is there.",
+        responses=answers("Status", hosts=False),
+        **ours,
     )
     async def healthy() -> Response:
         return Response(to_json({"status": "ok"}), media_type="application/json")
@@ -105,7 +108,7 @@ def _add_health(app: FastAPI, service: Service) -> None:
     @app.get(
         "/readyz",
         summary="Tell whether it takes requests on.",
-        responses=answers("Status", 503),
+        responses=answers("Status", 503, hosts=False),
         **ours,
     )
     async def ready() -> Response:
@@ -116,7 +119,7 @@ def _add_health(app: FastAPI, service: Service) -> None:
     @app.get(
         "/metrics",
         summary="Tell what was counted, for Prometheus.",
-        responses=answers("Status") | {200: text},
+        responses=answers("Status", hosts=False) | {200: text},
         **ours,
     )
     async def metrics() -> Response:

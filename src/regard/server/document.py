@@ -21,17 +21,16 @@ WHY = {
     503: "The server is stopping.",
     504: "Not done in time.",
 }
-EVERYWHERE = (421, 500)
 OF_WORK = (413, 415, 422, 429, 503, 504)
 RETRY = {
     "Retry-After": {"description": "Seconds.", "required": True, "schema": {"type": "integer"}}
 }
 
 
-def answers(schema: str, *problems: int) -> dict[int | str, dict[str, Any]]:
-    """Say what a route answers with: JSON of a schema, or problems."""
+def answers(schema: str, *problems: int, hosts: bool = True) -> dict[int | str, dict[str, Any]]:
+    """Say what a route answers with: JSON of a schema, or problems; `hosts`: not under any name."""
     found: dict[int | str, dict[str, Any]] = {200: content(schema, "What was asked for.")}
-    for status in sorted({*EVERYWHERE, *problems}):
+    for status in sorted({500, *((421,) if hosts else ()), *problems}):
         found[status] = content("Problem", WHY[status], MEDIA_TYPE)
         if status in (429, 503) and problems != (503,):
             found[status]["headers"] = RETRY
@@ -72,11 +71,17 @@ def _bound(schemas: dict[str, Any], limits: Limits) -> None:
     pair = schemas["Pair"]["properties"]
     for text in (asked["text"], asked["prefix"], pair["target"]):
         for kind in text["anyOf"]:
-            longest = kind if kind["type"] == "string" else kind["items"]
-            longest["maxLength"] = limits.characters
+            _strings(kind)["maxLength"] = limits.characters
     pair["source"]["maxLength"] = limits.characters
     asked["banned"]["items"]["maxLength"] = limits.characters
     pairs["maxItems"] = limits.lines
     next(kind for kind in asked["text"]["anyOf"] if kind["type"] == "array")["maxItems"] = (
         limits.lines
     )
+
+
+def _strings(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of text in one of text, of lists of it, or of lists that may hold null."""
+    if "items" in schema:
+        return _strings(schema["items"])
+    return schema["anyOf"][0] if "anyOf" in schema else schema

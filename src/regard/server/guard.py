@@ -24,6 +24,9 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
 
+OPEN = ("/healthz", "/readyz", "/metrics")
+"""What answers under any name: whoever watches a server calls it by its address."""
+
 
 @final
 class Guard:
@@ -70,7 +73,7 @@ class Guard:
 
     def _known(self, scope: Scope) -> bool:
         """Whether a request means us: a page elsewhere may have its name point to this address."""
-        if self.hosts is None:
+        if self.hosts is None or scope["path"] in OPEN:
             return True
         host = Headers(scope=scope).get("host", "")
         name = host[: host.find("]") + 1] if host.startswith("[") else host.partition(":")[0]

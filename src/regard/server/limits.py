@@ -34,10 +34,13 @@ class Limits:
     """Largest beam_size that may be asked for, if the model's own is no larger."""
 
     length: int = 512
-    """Largest max_length that may be asked for, if the model's own is no larger."""
+    """Most symbols of a target, asked for or given, if the model's own max_length is no larger."""
 
     answer_bytes: int = 67_108_864
     """Most bytes of an answer: the weights of many long lines are many numbers."""
+
+    stall_seconds: float = 20.0
+    """Longest time in which a client takes nothing of its answer; then it is let go."""
 
     def __post_init__(self) -> None:
         if problems := list(self._problems()):
@@ -46,9 +49,10 @@ class Limits:
     def _problems(self) -> Iterator[str]:
         for field in fields(self):
             value = getattr(self, field.name)
-            if field.name == "seconds":
+            if field.name.endswith("seconds"):
                 if type(value) not in (int, float) or not 0 < value < 1e6:
-                    yield f"seconds = {value}, but it must be a number, above 0 and below 1000000"
+                    must = "it must be a number, above 0 and below 1000000"
+                    yield f"{field.name} = {value}, but {must}"
             elif type(value) is not int or value < 1:
                 yield f"{field.name} = {value}, but it must be a whole number, at least 1"
         sizes = (self.lines, self.queue_lines)

@@ -2,7 +2,7 @@
 
 from typing import Any, final
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
@@ -17,7 +17,6 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        ProcessCollector(registry=self.registry)
         kept: dict[str, Any] = {"registry": self.registry}
         self.requests = Counter("regard_requests", "Requests.", ["route", "status"], **kept)
         self.seconds = Histogram(

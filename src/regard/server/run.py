@@ -1,6 +1,5 @@
 """A socket, uvicorn on it, and an end that lets everybody finish who was let in."""
 
-import asyncio
 import ctypes
 import errno
 import ipaddress
@@ -16,15 +15,12 @@ from typing import Any, final
 import uvicorn
 from fastapi import FastAPI
 from typing_extensions import override
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from regard.errors import ConfigError
+from regard.server.impatient import Impatient
 
 IDLE = 65
 """Seconds that a connection without a request is kept."""
-
-PATIENCE = 10
-"""Seconds within which a request's headers must have come."""
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
@@ -63,10 +59,13 @@ def _refused(problem: str) -> ConfigError:
 
 
 def hosts(taken: socket.socket, host: str, more: Sequence[str] = ()) -> set[str] | None:
-    """Return the names a server may be called by; None, for any, where others can reach it."""
+    """Return the names a server may be called by: its own, this machine's, and those it is told.
+
+    Where others can reach it and no name is told, it is None, for any.
+    """
     address = taken.getsockname()[0]
-    if not ipaddress.ip_address(address).is_loopback:
-        return {name.lower() for name in more} or None
+    if not more and not ipaddress.ip_address(address).is_loopback:
+        return None
     named = f"[{address}]" if ":" in address else address
     return {*LOOPBACK, named, *(name.lower() for name in (host, *more))}
 
@@ -115,8 +114,8 @@ def server(app: FastAPI) -> "Graceful":
         proxy_headers=False,
         server_header=False,
         timeout_keep_alive=IDLE,
-        # a request that came last may take all of its time
-        timeout_graceful_shutdown=ceil(service.limits.seconds) + 5,
+        # a request that came last may take all of its time, and its client some to read
+        timeout_graceful_shutdown=ceil(service.limits.seconds + service.limits.stall_seconds) + 5,
     )
     return Graceful(config, service)
 
@@ -148,33 +147,3 @@ class Graceful(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self.service.stopping = True
         super().handle_exit(sig, frame)
-
-
-@final
-class Impatient(H11Protocol):
-    """A client that never ends its headers is let go: uvicorn would wait for ever."""
-
-    late: asyncio.TimerHandle | None = None
-
-    @override
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self._wait(True)
-
-    @override
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        self._wait(self.cycle is None or self.cycle.response_complete)
-
-    @override
-    def connection_lost(self, exc: Exception | None) -> None:
-        super().connection_lost(exc)
-        self._wait(False)
-
-    def _wait(self, idle: bool) -> None:
-        """Let the time run from the first byte, not from the last."""
-        if self.late is not None and not idle:
-            self.late.cancel()
-            self.late = None
-        elif self.late is None and idle:
-            self.late = self.loop.call_later(PATIENCE, self.transport.close)

@@ -70,8 +70,7 @@ class Service:
                 asking = _parsed(kind, await body.read(request, self.limits.bytes))
                 name, translator = self._model(asking.model)
                 job = await read(translator, asking)
-                self.metrics.lines.labels(name).inc(len(job.lines))
-                answers = await self._wait(request, job) if job.lines else []
+                answers = await self._wait(request, job, name) if job.lines else []
         except TimeoutError:
             most = f"{self.limits.seconds:g} seconds"
             detail = f"the request was not done within {most}; fewer lines at a time would do"
@@ -81,9 +80,10 @@ class Service:
         head = to_json({"model": name, "translations": []})[:-2]
         return Response(b"".join((head, b",".join(answers), b"]}")), 200, None, "application/json")
 
-    async def _wait(self, request: Request, job: Job) -> list[bytes]:
+    async def _wait(self, request: Request, job: Job, name: str) -> list[bytes]:
         """Wait for the worker; a client that is gone, or out of time, has its lines dropped."""
         self.worker.submit(job)
+        self.metrics.lines.labels(name).inc(len(job.lines))
         hung_up = asyncio.ensure_future(body.hang_up(request))
         either: set[asyncio.Future[Any]] = {hung_up, job.answers}
         try:
@@ -100,24 +100,30 @@ class Service:
         lines = [asking.text] if isinstance(asking.text, str) else asking.text
         self._refuse_many("lines", len(lines))
         self._refuse_long("line", *lines)
-        self._refuse_long("prefix", "".join(asking.prefix))
+        self._refuse_long("prefix", _joined(asking.prefix))
         self._refuse_long("banned", "".join(asking.banned))
+        self._refuse_symbols(translator, "the prefix", asking.prefix)
         self._refuse_search(translator, asking)
         asked = await _asked(translator, lines, asking.asked())
-        return Job(translator, asked, Wanted(asking.attention, asking.influence))
+        return Job(translator, asked, _wanted(asking))
 
     async def _pairs(self, translator: Translator, asking: RescoreRequest) -> Job:
         sources = [pair.source for pair in asking.pairs]
         self._refuse_many("pairs", len(sources))
         self._refuse_long("source", *sources)
-        self._refuse_long("target", *("".join(pair.target) for pair in asking.pairs))
+        self._refuse_long("target", *(_joined(pair.target) for pair in asking.pairs))
+        for number, pair in enumerate(asking.pairs, start=1):
+            where = f"target {number}" if len(asking.pairs) > 1 else "the target"
+            self._refuse_symbols(translator, where, pair.target)
+            if number % AT_ONCE == 0:
+                await asyncio.sleep(0)
         for number, asked in enumerate(await _asked(translator, sources, {}), start=1):
             if asked.request is None:
                 raise Refused(
                     422, f"source {number} is blank, but it must hold text; leaving it out would do"
                 )
         pairs = [(pair.source, pair.target) for pair in asking.pairs]
-        return Job(translator, pairs, Wanted(asking.attention, asking.influence))
+        return Job(translator, pairs, _wanted(asking))
 
     def _model(self, name: str | None) -> tuple[str, Translator]:
         if name is None:
@@ -145,12 +151,33 @@ class Service:
                     f"its first {most:,} would do",
                 )
 
+    def _refuse_symbols(
+        self, translator: Translator, where: str, target: str | Sequence[str | None]
+    ) -> None:
+        """Keep a target, or its beginning, from being longer than any that may be searched for."""
+        symbols = translator.target.tokens(target) if isinstance(target, str) else target
+        most = self._length(translator)
+        if len(symbols) > most:
+            raise Refused(
+                422,
+                f"{where} has {len(symbols):,} symbols, but it must have at most {most:,}; "
+                f"its first {most:,} would do",
+            )
+        if "" in symbols and "" not in translator.target.vocabulary:
+            raise Refused(
+                422,
+                f"{where} has an empty token, but a token must hold text; leaving it out would do",
+            )
+
+    def _length(self, translator: Translator) -> int:
+        """Return the most symbols of a target."""
+        return max(self.limits.length, translator.settings.search.max_length)
+
     def _refuse_search(self, translator: Translator, asking: TranslateRequest) -> None:
         """Keep one request from taking the worker for itself."""
         own = translator.settings.search
-        beam, length = self.limits.beam_size, self.limits.length
-        most = {"beam_size": max(beam, own.beam_size), "nbest": max(beam, own.beam_size)}
-        most["max_length"] = max(length, own.max_length)
+        beam, length = max(self.limits.beam_size, own.beam_size), self._length(translator)
+        most = {"beam_size": beam, "nbest": beam, "max_length": length, "min_length": length}
         for name, limit in most.items():
             value = getattr(asking, name)
             if value is not None and value > limit:
@@ -182,6 +209,15 @@ def described(name: str, translator: Translator) -> dict[str, Any]:
         # a file from elsewhere may hold what Python writes and JSON does not know
         "summary": json.loads(json.dumps(translator.summary), parse_constant=lambda _: None),
     }
+
+
+def _wanted(asking: TranslateRequest | RescoreRequest) -> Wanted:
+    """Return what to write; every look is attention too."""
+    return Wanted(asking.attention or asking.layers, asking.influence, asking.layers)
+
+
+def _joined(text: str | Sequence[str | None]) -> str:
+    return text if isinstance(text, str) else "".join(token or "" for token in text)
 
 
 def _parsed(kind: type[Asking], content: bytes) -> Asking:

@@ -20,6 +20,15 @@ TYPES = {
 """What is served, and as what; a file of another kind is not."""
 
 
+class Route(NamedTuple):
+    """A route as the metrics know it."""
+
+    path: str
+
+
+ROUTE = Route("page")
+
+
 class File(NamedTuple):
     """What a path answers with."""
 
@@ -44,6 +53,8 @@ def files(folder: Path = FOLDER) -> dict[str, File]:
 
 def respond(request: Request, file: File) -> Response:
     """Send a file, or say that the one the browser has is still the same."""
+    # they are counted together, and apart from paths that people made up
+    request.scope["route"] = ROUTE
     headers = {"ETag": file.etag, "Cache-Control": "no-cache"}
     known = [
         tag.strip().removeprefix("W/")

@@ -43,10 +43,13 @@ class TranslateRequest(SearchOptions):
     text: str | list[str] = Field(description="A line or several; a blank one has a blank answer.")
     model: str | None = Field(None, description="By name; the first one without.")
     attention: bool = Field(False, description="Also where each token looked.")
+    layers: bool = Field(False, description="Attention of every layer and head, not only the mean.")
     influence: bool = Field(False, description="Also what moved each token, by gradient.")
-    prefix: str | list[str] = Field("", description="What every target begins with.")
+    prefix: str | list[str | None] = Field(
+        "", description="What every target begins with; as tokens, null is an unknown one."
+    )
     pin: dict[Step, Count] = Field({}, description="Where a step has to look: step to position.")
-    banned: list[str] = Field([], description="Tokens that are never written.")
+    banned: list[str] = Field([], description="Tokens that are neither written nor copied.")
     candidates: Annotated[int, Field(ge=0, le=20)] = Field(
         0, description="So many of the best tokens at each position."
     )
@@ -72,7 +75,9 @@ class Pair(_Strict):
     """A source and the target that is forced through the model."""
 
     source: str = Field(description="A line; not blank.")
-    target: str | list[str] = Field(description="As text, or as tokens.")
+    target: str | list[str | None] = Field(
+        description="As text, or as tokens, null being an unknown one."
+    )
 
 
 class RescoreRequest(_Strict):
@@ -81,10 +86,18 @@ class RescoreRequest(_Strict):
     pairs: list[Pair] = Field(description="Sources with their targets.")
     model: str | None = Field(None, description="By name; the first one without.")
     attention: bool = Field(False, description="Also where each token looked.")
+    layers: bool = Field(False, description="Attention of every layer and head, not only the mean.")
     influence: bool = Field(False, description="Also what moved each token, by gradient.")
 
 
 Row = list[float]
+
+
+class Looks(BaseModel):
+    """How often a model looks at each step."""
+
+    layers: int
+    heads: int
 
 
 class Alternative(BaseModel):
@@ -95,6 +108,7 @@ class Alternative(BaseModel):
     token_scores: Row
     score: float
     rank_score: float
+    unknown: list[bool] = []
 
 
 class Branch(BaseModel):
@@ -117,8 +131,16 @@ class Translation(BaseModel):
     tokens: list[str]
     source_tokens: list[str]
     token_scores: Row
+    unknown: list[bool] = Field(
+        [], description="For each token, whether it stands for an unknown one; where any does."
+    )
     attention: list[Row] = Field([], description="[T,S], the mean over layers and heads.")
-    layers: list[list[list[Row]]] = Field([], description="[T,L,H,S], where there are several.")
+    looks: Looks | None = Field(
+        None, description="What that is the mean of, where there are several."
+    )
+    layers: list[list[list[Row]]] = Field(
+        [], description="[T,L,H,S], where there are several and they were asked for."
+    )
     influence: list[Row] = Field([], description="[T,S], by gradient; a row's sum is 1.")
     candidates: list[list[tuple[str, float]]] = []
     alternatives: list[Alternative] = []
@@ -131,13 +153,6 @@ class Answer(BaseModel):
 
     model: str
     translations: list[Translation]
-
-
-class Looks(BaseModel):
-    """How often a model looks at each step."""
-
-    layers: int
-    heads: int
 
 
 class Symbols(BaseModel):

@@ -20,7 +20,7 @@ from regard.server.limits import Limits
 from regard.server.problems import BROKEN, Refused
 from regard.translator import Asked, Translation, Translator
 
-Forced = tuple[str, str | Sequence[str]]
+Forced = tuple[str, str | Sequence[str | None]]
 """A source and the target that is forced through the model."""
 
 log = logging.getLogger("regard.server")
@@ -191,18 +191,26 @@ class Worker:
         """Write an answer here, not in the loop, which has all other clients to listen to."""
         if job.answers.done():
             return
+        room = self.limits.answer_bytes - job.bytes
         try:
-            written = line_json(job.translator, answer, job.wanted)
+            written = line_json(job.translator, answer, job.wanted, room)
         except Exception as error:
             self._fail(job, error)
             return
+        if written is None:
+            self._fail(job, self._too_large(job))
+            return
         job.bytes += len(written)
-        if job.bytes > self.limits.answer_bytes:
-            most = f"{self.limits.answer_bytes:,}"
-            detail = f"the answer has more than {most} bytes; fewer lines at a time would do"
-            self._fail(job, Refused(413, detail))
-        else:
-            job.done(place, written)
+        job.done(place, written)
+
+    def _too_large(self, job: Job) -> Refused:
+        """Say what would do: of a line that fills an answer alone, not fewer lines."""
+        would = "fewer lines at a time"
+        if not job.bytes:
+            without = f", or one without {job.wanted.heaviest}," if job.wanted.heaviest else ""
+            would = f"a shorter line{without}"
+        most = f"{self.limits.answer_bytes:,}"
+        return Refused(413, f"the answer has more than {most} bytes; {would} would do")
 
     def _fail(self, job: Job, error: Exception) -> None:
         """Refuse a request for what one of its lines is; what else goes wrong is for the log."""

@@ -1,6 +1,6 @@
 """What to print where a model said that it does not know the symbol."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Literal, Protocol, get_args
 
 from regard.errors import ConfigError, InputError
@@ -28,13 +28,15 @@ def replace_unknown(
     weights: Rows | None,
     mode: Mode,
     unknown: Sequence[bool] | None = None,
+    banned: Collection[str] = (),
 ) -> list[str]:
     """Return the tokens with something better in the place of each unknown one.
 
     `copy` puts the source token with the largest weight in that row (the first of equals), `mark`
     a �. Weights are [T,S], or [T+1,S] with a row for the end; without them, or without a source,
-    there is nothing to copy and � is put. `unknown` says which tokens are meant; without it, those
-    spelled `<unk>`, which a text may also hold as an ordinary symbol.
+    there is nothing to copy and � is put; so it is where a banned token would be copied. `unknown`
+    says which tokens are meant; without it, those spelled `<unk>`, which a text may also hold as an
+    ordinary symbol.
     """
     if mode not in get_args(Mode):
         raise ConfigError("search", [f"unknown = {mode!r}, but it must be copy or mark"])
@@ -43,9 +45,13 @@ def replace_unknown(
     if mode == "mark" or weights is None or not source_tokens:
         return [MARK if missing else token for token, missing in zip(tokens, unknown, strict=True)]
     _check(len(tokens), len(source_tokens), weights)
-    return [
+    found = [
         source_tokens[_largest(weights[t])] if missing else token
         for t, (token, missing) in enumerate(zip(tokens, unknown, strict=True))
+    ]
+    return [
+        MARK if missing and token in banned else token
+        for token, missing in zip(found, unknown, strict=True)
     ]
 
 

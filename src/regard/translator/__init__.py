@@ -7,8 +7,9 @@ import torch
 
 from regard.errors import ConfigError
 from regard.store import load_model
+from regard.translator.asked import Asked
 from regard.translator.translation import END, Branch, Translation
-from regard.translator.translator import Asked, Translator
+from regard.translator.translator import Translator
 
 __all__ = ["END", "Asked", "Branch", "Translation", "Translator", "chosen_device", "load"]
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from regard.errors import InputError
@@ -13,6 +13,9 @@ from regard.models.seq2seq import Seq2Seq
 from regard.search.layout import laid_out
 from regard.search.tiles import ROWS, Tiles
 from regard.symbols import BOS, EOS
+
+HELD = 2**23
+"""Most logits and weights of a tile that are held at once: those of copies are not kept."""
 
 COPIES = 8
 """Rows of a backward pass: what additive attention keeps grows with each of them."""
@@ -34,20 +37,35 @@ def forced(
             f"a target has {len(words):,} symbols, but the model has places for "
             f"{min(limits) - 1:,}; a shorter one would do"
         )
+    target = torch.tensor([*words, EOS], device=device)
     laid = [laid_out(model).model for model in models]
-    begun = [Tiles.start(model, [source]) for model in laid]
-    found = [
-        model.unroll(one.states[0], fed, one.memories[0])[1]
-        for model, one in zip(laid, begun, strict=True)
-    ]
-    each = torch.stack([scored.logits[0].float().log_softmax(dim=-1) for scored in found])
+    found = [_unrolled(model, source, fed, target) for model in laid]
+    each = torch.stack([scores for scores, _ in found])
     # the mean of probabilities, as in the search
     log_probs = each.logsumexp(dim=0) - math.log(len(models))
-    target = torch.tensor([*words, EOS], device=device)
-    scores = log_probs.gather(1, target[:, None])[:, 0].tolist()
-    weights = found[0].weights
-    shown = None if weights is None else weights[0, ..., : len(source)].float().cpu().numpy()
-    return tuple(scores), shown
+    weights = found[0][1]
+    return tuple(log_probs.tolist()), None if weights is None else weights.cpu().numpy()
+
+
+def _unrolled(
+    model: Seq2Seq, source: Sequence[int], fed: Int[Tensor, "R T"], target: Int[Tensor, "T"]
+) -> tuple[Float[Tensor, "T"], Float[Tensor, "T L H S"] | None]:
+    """Score a target piece by piece, and keep the first row alone: the others are its copies."""
+    begun = Tiles.start(model, [source])
+    state, memory = begun.states[0], begun.memories[0]
+    layers, heads = model.looks or (0, 0)
+    width = len(model.target_embedding.weight) + layers * heads * len(source)
+    piece = max(1, HELD // (ROWS * width))
+    scores, weights = [], []
+    for first in range(0, len(target), piece):
+        here = slice(first, first + piece)
+        state, scored = model.unroll(state, fed[:, here], memory)
+        log_probs = scored.logits[0].float().log_softmax(dim=-1)
+        scores.append(log_probs.gather(1, target[here, None])[:, 0])
+        if scored.weights is not None:
+            # a view would keep all rows
+            weights.append(scored.weights[0, ..., : len(source)].float().clone())
+    return torch.cat(scores), torch.cat(weights) if weights else None
 
 
 def influence(

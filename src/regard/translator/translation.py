@@ -45,7 +45,8 @@ class Translation:
     `rank_score` is score / length^α, the length being that of `token_scores` and α the setting
     `length_penalty`: what alternatives are ranked by. `alternatives` begin with this one and differ
     in text; where the search found a text twice, there are fewer than `nbest`. What was not asked
-    for (`candidates`, `alternatives`, `tree`) is empty.
+    for (`candidates`, `alternatives`, `tree`) is empty. `unknown` says of each token whether the
+    model wrote its unknown symbol there: what is printed was copied, or is a mark.
     """
 
     source: str
@@ -59,11 +60,22 @@ class Translation:
     alternatives: tuple["Translation", ...] = field(default=(), repr=False)
     tree: tuple[Branch, ...] = field(default=(), repr=False)
     notes: tuple[str, ...] = ()
+    unknown: tuple[bool, ...] = field(default=(), repr=False)
 
     @property
     def score(self) -> float:
         """Σ token_scores = log p(target | source)."""
         return float(sum(self.token_scores))
+
+    @property
+    def symbols(self) -> tuple[str | None, ...]:
+        """What `prefix` and `rescore` take for this target: its tokens, None for an unknown one."""
+        if not self.unknown:
+            return self.tokens
+        return tuple(
+            None if unknown else token
+            for token, unknown in zip(self.tokens, self.unknown, strict=True)
+        )
 
     @property
     def attention(self) -> Float[np.ndarray, "T S"] | None:
@@ -90,24 +102,28 @@ class Translation:
         }
         if attention:
             shown["attention"] = None if self.attention is None else self.attention.tolist()
+        if any(self.unknown):
+            shown["unknown"] = list(self.unknown)
         if self.notes:
             shown["notes"] = list(self.notes)
         if self.candidates:
             shown["candidates"] = [[list(pair) for pair in place] for place in self.candidates]
         if self.alternatives:
-            shown["alternatives"] = [
-                {
-                    "text": x.text,
-                    "score": x.score,
-                    "rank_score": x.rank_score,
-                    "tokens": list(x.tokens),
-                    "token_scores": list(x.token_scores),
-                }
-                for x in self.alternatives
-            ]
+            shown["alternatives"] = [x._briefly() for x in self.alternatives]
         if self.tree:
             shown["tree"] = [asdict(branch) for branch in self.tree]
         return shown
+
+    def _briefly(self) -> dict[str, Any]:
+        """Return what an alternative tells."""
+        shown: dict[str, Any] = {
+            "text": self.text,
+            "score": self.score,
+            "rank_score": self.rank_score,
+            "tokens": list(self.tokens),
+            "token_scores": list(self.token_scores),
+        }
+        return shown | ({"unknown": list(self.unknown)} if any(self.unknown) else {})
 
     def __str__(self) -> str:
         return self.text

@@ -5,11 +5,11 @@ Whatever is given back can be traced: tokens, the score of each, and the attenti
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from numbers import Integral
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, final, overload
+from typing import Any, final, overload
 
 import numpy as np
 from jaxtyping import Float
@@ -20,12 +20,11 @@ from regard.models.seq2seq import Seq2Seq
 from regard.search import Hypothesis, Options, Request, TreeNode, search
 from regard.store import Saved, save_model
 from regard.symbols import UNKNOWN
-from regard.text.copying import replace_unknown
+from regard.text.copying import MARK, replace_unknown
 from regard.text.side import Side
+from regard.translator.asked import Asked, Reading, Unknown, each_of, pair_of
 from regard.translator.forced import forced, influence
 from regard.translator.translation import Branch, Translation
-
-Unknown = Literal["copy", "mark"]
 
 
 @final
@@ -74,7 +73,7 @@ class Translator:
         self,
         lines: str | Iterable[str],
         *,
-        prefix: str | Sequence[str] = (),
+        prefix: str | Sequence[str | None] = (),
         pin: Mapping[int, int] | None = None,
         banned: Iterable[str] = (),
         candidates: int = 0,
@@ -85,12 +84,13 @@ class Translator:
     ) -> Translation | list[Translation]:
         """Translate a line, or many; `settings` are those of [search], as beam_size = 5.
 
-        A prefix is what every target begins with, as text or as tokens; `pin` maps a step, from 0,
-        to the source token it has to look at; banned symbols are never written. `candidates` is
-        how many of the best tokens to report at each position, `tree` asks for all that the search
-        ever kept, and `progress` is told of each few lines that are done. Where no beam_size is
-        given, it is the model's own, or nbest where nbest is larger or targets are drawn
-        (temperature > 0): each sample is then given back, not the best of some.
+        A prefix is what every target begins with, as text or as tokens, None being an unknown one;
+        `pin` maps a step, from 0, to the source token it has to look at; banned symbols are neither
+        written nor copied for an unknown one. `candidates` is how many of the best tokens to report
+        at each position, `tree` asks for all that the search ever kept, and `progress` is told of
+        each few lines that are done. Where no beam_size is given, it is the model's own, or nbest
+        where nbest is larger or targets are drawn (temperature > 0): each sample is then given
+        back, not the best of some.
         """
         parts = {"candidates": candidates, "tree": tree, "unknown": unknown, **settings}
         texts = [lines] if isinstance(lines, str) else lines
@@ -102,14 +102,14 @@ class Translator:
         self,
         lines: Iterable[str],
         *,
-        prefix: str | Sequence[str] = (),
+        prefix: str | Sequence[str | None] = (),
         pin: Mapping[int, int] | None = None,
         banned: Iterable[str] = (),
         candidates: int = 0,
         tree: bool = False,
         unknown: Unknown = "copy",
         **settings: Any,
-    ) -> list["Asked"]:
+    ) -> list[Asked]:
         """Read lines for `answer`, or refuse them; the arguments are those of `translate`."""
         config = self._config(settings)
         if not isinstance(candidates, Integral) or candidates < 0:
@@ -123,8 +123,8 @@ class Translator:
             tree=tree,
         )
         begun = self.target.tokens(prefix) if isinstance(prefix, str) else prefix
-        start = tuple(self._known(token, "prefix") for token in begun)
-        each = enumerate(_several(lines, "lines"), start=1)
+        start = tuple(UNKNOWN if token is None else self._known(token, "prefix") for token in begun)
+        each = enumerate(each_of(lines, "lines"), start=1)
         readings = [self._read(text, f"line {n}") for n, text in each]
         return [
             Asked(
@@ -138,7 +138,7 @@ class Translator:
         ]
 
     def answer(
-        self, asked: Sequence["Asked"], progress: Callable[[int], None] | None = None
+        self, asked: Sequence[Asked], progress: Callable[[int], None] | None = None
     ) -> list[Translation]:
         """Translate lines that were read; whoever asked, those asked alike are searched together.
 
@@ -159,28 +159,36 @@ class Translator:
             progress(blank)
         return answers
 
-    def rescore(self, pairs: Iterable[tuple[str, str | Sequence[str]]]) -> list[Translation]:
+    def rescore(
+        self, pairs: Iterable[Translation | tuple[str, str | Sequence[str | None]]]
+    ) -> list[Translation]:
         """Force given targets through the decoder: what would it have said of each word?
 
-        A target is text or, where several rows of tokens make the same text, its tokens.
+        A target is text or, where several rows of tokens make the same text, its tokens, None being
+        an unknown one. A translation stands for its source and its own symbols.
         """
         answers = []
-        for number, pair in enumerate(_several(pairs, "pairs"), start=1):
-            source, target = _pair(pair, f"pair {number}")
+        for number, pair in enumerate(each_of(pairs, "pairs"), start=1):
+            again = isinstance(pair, Translation)
+            given = (pair.source, pair.symbols) if again else pair
+            source, target = pair_of(given, f"pair {number}")
             reading = self._read(source, f"source {number}")
-            tokens = self.target.tokens(target) if isinstance(target, str) else target
-            words = self.target.vocabulary.ids(tokens)
+            symbols = self.target.tokens(target) if isinstance(target, str) else target
             if not reading.ids:
                 raise InputError(
                     f"source {number} is blank, but it must hold text; leaving it out would do"
                 )
+            words = self._ids(symbols)
             found = Hypothesis(tuple(words), *forced(self.models, reading.ids, words), cut=False)
+            tokens = [MARK if symbol is None else symbol for symbol in symbols]
+            tokens = list(pair.tokens) if again else tokens
             answers.append(
                 Translation(
                     source=source,
-                    text=target if isinstance(target, str) else self.target.line(target),
+                    text=target if isinstance(target, str) else self.target.line(tokens),
                     source_tokens=reading.tokens,
                     tokens=tuple(tokens),
+                    unknown=tuple(word == UNKNOWN for word in words),
                     token_scores=found.scores,
                     rank_score=found.normalized(self.settings.search.length_penalty),
                     layers=found.weights,
@@ -193,13 +201,18 @@ class Translator:
         """Return what moved each token: ‖∂ log p(y_t) / ∂ e(x_s)‖ by gradient, a row's sum being 1.
 
         It is no attention: it tells how much each source symbol mattered, also in a model that
-        looks nowhere. The last row is EOS's; of models that vote, it is the first one's.
+        looks nowhere. The last row is EOS's; of models that vote, it is the first one's. What was
+        copied for an unknown symbol is told what moved the unknown one.
         """
         reading = self._read(translation.source, "source")
         if not reading.ids:
             raise InputError("source is blank, so that nothing moved its target; text would do")
-        words = self.target.vocabulary.ids(translation.tokens)
-        return influence(self.models[0], reading.ids, words)
+        return influence(self.models[0], reading.ids, self._ids(translation.symbols))
+
+    def _ids(self, symbols: Sequence[str | None]) -> list[int]:
+        """Look up symbols of a target; None is the unknown one, whatever is printed there."""
+        ids = self.target.vocabulary.ids
+        return [UNKNOWN if symbol is None else ids([symbol])[0] for symbol in symbols]
 
     def _config(self, settings: Mapping[str, Any]) -> SearchConfig:
         known = [f.name for f in fields(SearchConfig)]
@@ -233,7 +246,7 @@ class Translator:
             )
         return word
 
-    def _read(self, text: str, name: str) -> "_Reading":
+    def _read(self, text: str, name: str) -> Reading:
         """Cut a line into what the model reads; a blank one has nothing to read."""
         if not isinstance(text, str):
             raise InputError(f"{name} is of type {type(text).__name__}, but it must be text")
@@ -249,10 +262,10 @@ class Translator:
         ids = tuple(self.source.vocabulary.ids(tokens))
         if ids and set(ids) == {UNKNOWN}:
             notes.append("the model knows no symbol of the source, so that its output is a guess")
-        return _Reading(text, tuple(tokens), ids, tuple(notes))
+        return Reading(text, tuple(tokens), ids, tuple(notes))
 
     def _request(
-        self, reading: "_Reading", prefix: tuple[int, ...], pins: Mapping[int, int]
+        self, reading: Reading, prefix: tuple[int, ...], pins: Mapping[int, int]
     ) -> Request:
         if not isinstance(pins, Mapping):
             raise InputError(
@@ -270,7 +283,7 @@ class Translator:
             raise InputError("pin was given, but the model has no attention; bahdanau2015 would do")
         return Request(reading.ids, prefix, dict(pins))
 
-    def _best(self, asked: "Asked", found: Sequence[Hypothesis]) -> Translation:
+    def _best(self, asked: Asked, found: Sequence[Hypothesis]) -> Translation:
         answers: dict[str, Translation] = {}
         for one in (self._translation(asked, hypothesis) for hypothesis in found):
             # several rows of subwords make the same text: the first is the best
@@ -286,15 +299,17 @@ class Translator:
         token = self.target.vocabulary.tokens([node.word])[0]
         return Branch(node.parent, token, node.score, node.total, node.kept)
 
-    def _translation(self, asked: "Asked", found: Hypothesis) -> Translation:
+    def _translation(self, asked: Asked, found: Hypothesis) -> Translation:
         vocabulary, reading = self.target.vocabulary, asked.reading
         mean = None if found.weights is None else found.weights.mean(axis=(1, 2))
+        unknown = tuple(word == UNKNOWN for word in found.words)
         tokens = replace_unknown(
             vocabulary.tokens(found.words),
             reading.tokens,
             mean,
             asked.unknown,
-            unknown=[word == UNKNOWN for word in found.words],
+            unknown=unknown,
+            banned=frozenset(vocabulary.tokens(asked.options.banned)),
         )
         notes = reading.notes
         if found.cut:
@@ -304,6 +319,7 @@ class Translator:
             text=self.target.line(tokens),
             source_tokens=reading.tokens,
             tokens=tuple(tokens),
+            unknown=unknown,
             token_scores=found.scores,
             rank_score=found.normalized(asked.options.length_penalty),
             layers=found.weights,
@@ -313,68 +329,3 @@ class Translator:
             ),
             notes=notes,
         )
-
-
-def _several(things: Iterable[Any], name: Literal["lines", "pairs"]) -> Iterable[Any]:
-    if not isinstance(things, Iterable):
-        would = {"lines": "a line of text, or a list of them,", "pairs": "[(source, target)]"}
-        raise InputError(
-            f"{name} is of type {type(things).__name__}, but it must be {name} to go through; "
-            f"{would[name]} would do"
-        )
-    return things
-
-
-def _pair(pair: Any, name: str) -> tuple[str, str | Sequence[str]]:
-    """Return a source and its target; two letters of a text are none."""
-    parts = list(pair) if isinstance(pair, Sequence) and not isinstance(pair, str) else None
-    if parts is None or len(parts) != 2:
-        what = f"is of type {type(pair).__name__}" if parts is None else f"has {len(parts)} parts"
-        raise InputError(
-            f"{name} {what}, but it must be a source and its target; [(source, target)] would do"
-        )
-    if not isinstance(parts[1], Sequence):
-        raise InputError(
-            f"the target of {name} is of type {type(parts[1]).__name__}, but it must be text or "
-            "its tokens"
-        )
-    return parts[0], parts[1]
-
-
-@dataclass(frozen=True)
-class _Reading:
-    """A line as the model reads it."""
-
-    text: str
-    tokens: tuple[str, ...]
-    ids: tuple[int, ...]
-    notes: tuple[str, ...]
-
-    def nothing(self, *, several: bool) -> Translation:
-        """Answer nothing, so that line counts match.
-
-        A blank line was never given to the model, so that nothing was scored: not even EOS. Where
-        there may be several answers it is the only one, so that there always is a first.
-        """
-        empty = Translation(
-            source=self.text,
-            text="",
-            source_tokens=(),
-            tokens=(),
-            token_scores=(),
-            rank_score=0.0,
-            layers=None,
-        )
-        return replace(empty, alternatives=(empty,)) if several else empty
-
-
-@final
-@dataclass(frozen=True)
-class Asked:
-    """A line that was read, and how it is to be translated; a blank one makes no request."""
-
-    reading: _Reading
-    request: Request | None
-    options: Options
-    batch_size: int
-    unknown: Unknown

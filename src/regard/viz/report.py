@@ -1,6 +1,7 @@
 """The report of a run: one page that needs no network, made from what its folder holds."""
 
 from collections.abc import Iterator
+from math import inf
 from typing import Any
 
 from regard.viz.document import document
@@ -36,6 +37,9 @@ summary { cursor: pointer; color: var(--accent); }
 @media (max-width: 40rem) { dl.facts { grid-template-columns: 1fr; gap: 0; }
   dl.facts dd { margin-bottom: .4rem; } body { padding: .75rem; } }
 """.lstrip()
+
+PERCENTAGES = ("exact", "bleu", "chrf")
+"""Scores that no output can have more than 100 of; of errors there may be any number."""
 
 
 def to_report(run: RunData) -> str:
@@ -86,8 +90,17 @@ def _facts(run: RunData) -> Iterator[tuple[str, str]]:
     if run.pace:
         yield "time", _clock(run.pace[-1]["seconds"])
     if isinstance(count := run.summary.get("train_pairs"), int):
-        held_out = text(str(run.summary.get("dev_sources")))
-        yield "pairs", f"{count:,} learned from, {held_out} sources held out"
+        dev = run.summary.get("dev_sources")
+        sources = f"{text(str(dev))} source{'s' * (dev != 1)}"
+        prints = _prints(run)
+        same = " (the same pairs)" * (prints.get("pairs", 0) == prints.get("dev"))
+        yield "pairs", f"{count:,} learned from, validated on {sources}{same}"
+
+
+def _prints(run: RunData) -> dict[str, Any]:
+    """Return the fingerprints of a run's pairs, those of its end or those it began with."""
+    told = {**run.recipe, **run.summary}
+    return {name: told[name] for name in ("pairs", "dev") if name in told}
 
 
 def _metric(run: RunData) -> str:
@@ -102,7 +115,13 @@ def _curves(run: RunData) -> str:
     speeds = [(x["step"], x["tokens_per_second"]) for x in run.pace]
     curves = (
         Curve("Training loss of a word", losses, "{:.3f}".format),
-        Curve(f"{_metric(run)} on the validation set", scores, "{:.2f}".format),
+        Curve(
+            f"{_metric(run)} on the validation set",
+            scores,
+            "{:.2f}".format,
+            least=0.0,
+            most=100.0 if _metric(run) in PERCENTAGES else inf,
+        ),
         Curve("Learning rate", rates, from_zero=True),
         Curve("Tokens a second", speeds, "{:,.0f}".format, from_zero=True),
     )
@@ -126,12 +145,12 @@ def _scores(run: RunData) -> str:
 
 
 def _data(run: RunData) -> str:
-    known = {**run.recipe, **run.summary}
+    told = _prints(run)
     names = {"pairs": "fingerprint of the pairs", "dev": "fingerprint of the validation pairs"}
     rows = [
-        (label, f"<code>{text(str(known.get(name) or 'held out from the pairs'))}</code>")
+        (label, f"<code>{text(str(told[name] or 'held out from the pairs'))}</code>")
         for name, label in names.items()
-        if name in known
+        if name in told
     ]
     environment = run.recipe.get("environment")
     if isinstance(environment, dict):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from html import escape
-from math import ceil, floor, log10
+from math import ceil, floor, inf, log10
 from typing import NamedTuple
 
 from regard.viz.labels import readable
@@ -14,12 +14,14 @@ MOST = 150
 
 
 class Curve(NamedTuple):
-    """Numbers over updates, what they are, and how one is written."""
+    """Numbers over updates, what they are, how one is written, and what none can be."""
 
     title: str
     points: Sequence[tuple[int, float]]
     write: Callable[[float], str] = "{:.3g}".format
     from_zero: bool = False
+    least: float = -inf
+    most: float = inf
 
 
 def draw(curve: Curve) -> str:
@@ -52,7 +54,7 @@ def _told(curve: Curve) -> str:
 def _picture(curve: Curve, points: list[tuple[int, float]], told: str) -> str:
     values = [y for _, y in points]
     down = min(0.0, *values) if curve.from_zero else min(values)
-    ticks_y = ticks(down, max(values))
+    ticks_y = ticks(down, max(values), least=curve.least, most=curve.most)
     ticks_x = [x for x in ticks(0, points[-1][0], 5) if x == int(x)]
     low, high, right = ticks_y[0], ticks_y[-1], max(ticks_x[-1], points[-1][0])
 
@@ -82,12 +84,14 @@ def _picture(curve: Curve, points: list[tuple[int, float]], told: str) -> str:
     return "".join(parts) + "</svg>"
 
 
-def ticks(low: float, high: float, count: int = 4) -> list[float]:
+def ticks(
+    low: float, high: float, count: int = 4, *, least: float = -inf, most: float = inf
+) -> list[float]:
     """Return round numbers at equal steps of 1, 2 or 5, from just below to just above."""
     if high <= low:
-        # a level line needs room on both sides
+        # a level line needs room on both sides, where numbers can be
         room = abs(low) / 2 or 0.5
-        low, high = low - room, high + room
+        low, high = max(low - room, min(low, least)), min(high + room, max(high, most))
     rough = (high - low) / count
     ten = 10.0 ** floor(log10(rough))
     step = next(ten * n for n in (1, 2, 5, 10) if ten * n >= rough * (1 - 1e-9))

@@ -100,7 +100,7 @@ def test_where_every_pair_is_too_long_there_is_nothing_to_learn(tmp_path):
     assert str(caught.value) == f"pairs: every pair is {problem}; larger ones would do"
     with pytest.raises(DataError) as caught:
         prepared(tmp_path, [("ab", "c")], dev=digits(3), data={"max_source_length": 3})
-    assert str(caught.value) == f"dev: every pair held out is {problem}; larger ones would do"
+    assert str(caught.value) == f"dev: every pair to validate on is {problem}; larger ones would do"
 
 
 def test_lines_are_normalized_before_anything_else(tmp_path):

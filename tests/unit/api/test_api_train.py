@@ -134,7 +134,7 @@ def test_what_is_chosen_is_said_before_training_and_how_long_it_takes(tmp_path, 
             "chosen from the pairs:",
             "  text.source = characters: spaces divide 0% of the lines",
             f"model file {out}, everything else in {tmp_path}/m.run/, all settings in",
-            "38 pairs to learn from, 2 sources held out; 14 source and 14 target symbols",
+            "38 pairs to learn from, 2 sources to validate on; 14 source and 14 target symbols",
             " parameters; about ",
             "step 1/2",
             f"saved {out}; ",
@@ -144,6 +144,17 @@ def test_what_is_chosen_is_said_before_training_and_how_long_it_takes(tmp_path, 
     assert "2 updates of " in told
     assert "1 validations of " in told
     assert "left out" not in told
+
+
+def test_pairs_to_validate_on_are_said_to_be_held_out_nowhere(capsys):
+    dev = [("12", "21")]
+    quick(digits(20), dev=dev, quiet=False)
+    told = capsys.readouterr().err
+    assert "20 pairs to learn from, 1 source to validate on; " in told
+    assert "held out" not in told
+    quick(digits(20), dev=digits(20), quiet=False)
+    told = capsys.readouterr().err
+    assert "20 pairs to learn from, 20 sources to validate on (the same pairs); " in told
 
 
 def test_nothing_is_said_where_quiet_is_asked_for(tmp_path, capsys):

@@ -86,3 +86,9 @@ def test_another_mode_is_refused():
     with pytest.raises(ConfigError) as caught:
         replace_unknown(["<unk>"], SOURCE, None, "guess")
     assert str(caught.value) == "search: unknown = 'guess', but it must be copy or mark"
+
+
+def test_what_is_banned_is_marked_and_not_copied():
+    said = replace_unknown(["<unk>", "<unk>", "Nowak"], SOURCE, WEIGHTS, "copy", banned={"Nowak"})
+    # what is no copy is somebody else's business
+    assert said == ["Herr", "�", "Nowak"]

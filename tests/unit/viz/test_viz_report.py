@@ -167,13 +167,44 @@ def test_axes_have_round_numbers(low, high, expected):
     assert ticks(low, high) == expected
 
 
+@pytest.mark.parametrize(
+    ("metric", "score", "expected"),
+    [
+        ("exact", 100.0, ["40", "60", "80", "100"]),
+        ("bleu", 0.0, ["0", "0.2", "0.4", "0.6"]),
+        ("cer", 0.0, ["0", "0.2", "0.4", "0.6"]),
+        ("cer", 100.0, ["50", "100", "150"]),
+    ],
+)
+def test_no_score_is_drawn_where_none_can_be(tmp_path, metric, score, expected):
+    log = [{"step": 20, "score": score, "best": score, "metric": metric}]
+    text = to_report(read_run(write(tmp_path / "m.run", **{"log.jsonl": lines(log)})))
+    (figure,) = re.findall(r"<figure><figcaption>\w+ on the validation set.*?</figure>", text)
+    assert re.findall(r'text-anchor="end">([\d.]+)<', figure) == expected
+
+
 def test_the_head_says_how_far_it_came_and_by_which_recipe(tmp_path):
     texts = page(tmp_path).texts
     assert "finished after 30 updates of at most 30" in texts
     assert "40 at update 20, of 2 validations" in texts
     assert "exact|nrefs:1" in texts
     assert "1:23" in texts
-    assert "1,200 learned from, 4 sources held out" in texts
+    assert "1,200 learned from, validated on 4 sources" in texts
+
+
+@pytest.mark.parametrize(
+    ("dev", "told"),
+    [
+        ("0b22", "1,200 learned from, validated on 1 source"),
+        ("f1a9", "1,200 learned from, validated on 1 source (the same pairs)"),
+    ],
+)
+def test_pairs_that_were_learned_from_are_not_said_to_be_held_out(tmp_path, dev, told):
+    summary = {"train_pairs": 1200, "dev_sources": 1, "pairs": "f1a9", "dev": dev}
+    found = page(tmp_path, **{"summary.json": json.dumps(summary)})
+    assert told in found.texts
+    assert not any("held out" in text for text in found.texts)
+    assert ["fingerprint of the validation pairs", dev] in found.rows
 
 
 def test_settings_fingerprints_and_scores_are_there_with_their_recipes(tmp_path):

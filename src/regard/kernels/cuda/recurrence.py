@@ -314,7 +314,7 @@ def _parts(
     LAST: tl.constexpr = NUM - 1 if A == 0 else NUM - 2
     grads = du + reader * B * du_row + gate * K
     columns = UT + reader * D * G + gate * K
-    if gate > LAST:
+    if A > 0 and gate > LAST:
         acc = dot_rows(dq, A, WT, A, m, n, B, D, A, TF32, BM, BN, BK)
     elif gate == LAST:
         acc = dot_rows(grads, du_row, columns, G, m, n, B, D, END - LAST * K, TF32, BM, BN, BK)

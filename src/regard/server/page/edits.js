@@ -1,27 +1,36 @@
 // What if: words taken and looks pinned by hand, and every state of them that there ever was.
 //
 // The server decodes anew after a prefix. A change at one position fixes all words before it as they
-// stood; those after it are the model's again. `to: null` is an end, `whole` a complete output.
+// stood; those after it are the model's again. `to: null` is an end, `whole` a complete output. In a
+// prefix, null is the model's unknown symbol: what is printed there was copied, and is another word.
 
 export const NONE = Object.freeze({ changes: [], prefix: [], pins: {}, end: null });
 
 export const untouched = (edits) => !edits.changes.length && !Object.keys(edits.pins).length;
 
-export function take(edits, tokens, at, to) {
+// What the server takes for an answer's tokens; those alone are taken as they are printed.
+const symbols = ({ tokens, unknown }) => tokens.map((token, at) => (unknown?.[at] ? null : token));
+
+// `said` is an answer, { tokens, unknown }, or tokens alone.
+export function take(edits, said, at, to) {
+  const answer = said.tokens ? said : { tokens: said };
   const already = edits.changes.find((change) => change.at === at && change.whole === undefined);
-  const from = already ? already.from : (tokens[at] ?? null);
-  if (already && to === from) return drop(edits, already);
+  const from = already ? already.from : (answer.tokens[at] ?? null);
+  const unknown = already ? already.unknown : Boolean(answer.unknown?.[at]);
+  // a word that is spelled as a copy is not what stood there
+  if (already && to === from && !unknown) return drop(edits, already);
   const earlier = edits.changes.filter((change) => change.at < at && change.to !== null);
-  const changes = [...earlier, { at, from, to }];
-  const begun = tokens.slice(0, at);
+  const changes = [...earlier, { at, from, to, unknown }];
+  const begun = symbols(answer).slice(0, at);
   return { ...edits, changes, prefix: to === null ? begun : [...begun, to], end: to === null ? at : null };
 }
 
 // One of the best outputs as it is; `among` are those it was chosen from, which stay in view.
-export function whole(edits, { tokens, text }, among) {
+export function whole(edits, answer, among) {
   const changes = edits.changes.filter((change) => change.to !== null);
-  changes.push({ at: tokens.length, from: null, to: null, whole: text, among });
-  return { ...edits, changes, prefix: [...tokens], end: tokens.length };
+  const at = answer.tokens.length;
+  changes.push({ at, from: null, to: null, whole: answer.text, among });
+  return { ...edits, changes, prefix: symbols(answer), end: at };
 }
 
 export const wholeOf = (edits) => edits.changes.find((change) => change.whole !== undefined);
@@ -33,7 +42,7 @@ export function drop(edits, change) {
   const last = changes.at(-1);
   if (!last) return { ...edits, changes, prefix: [], end: null };
   const prefix = edits.prefix.slice(0, last.to === null ? last.at : last.at + 1);
-  if (change.at < last.at) prefix[change.at] = change.from;
+  if (change.at < last.at) prefix[change.at] = change.unknown ? null : change.from;
   return { ...edits, changes, prefix, end: last.to === null ? last.at : null };
 }
 

@@ -1,0 +1,99 @@
+"""An unknown symbol keeps its identity, whatever is printed in its place."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from regard.models import PRESETS
+from regard.translator import Translator, forced
+from small_models import SOURCE, saved, side
+
+
+@pytest.fixture(scope="module")
+def unsure():
+    """Return a model that writes its unknown symbol, and targets spelled as its sources are."""
+    return Translator(saved("bahdanau2015", seed=3, sides=(side(SOURCE), side(SOURCE))))
+
+
+@pytest.fixture(scope="module")
+def copied(unsure):
+    """Return a translation of copies, each of which is also a symbol of the targets."""
+    found = unsure.translate("abcj", beam_size=2)
+    assert found.unknown == (True,) * 9
+    assert set(found.tokens) <= set(SOURCE)
+    return found
+
+
+def test_what_moved_a_copy_is_what_moved_the_unknown_symbol(unsure, copied):
+    marked = unsure.translate("abcj", beam_size=2, unknown="mark")
+    assert marked.text == "�" * 9
+    assert np.array_equal(unsure.influence(copied), unsure.influence(marked))
+    spelled = replace(copied, unknown=())
+    assert not np.allclose(unsure.influence(copied), unsure.influence(spelled), atol=1e-3)
+
+
+def test_a_translation_is_scored_again_as_what_it_is(unsure, copied):
+    (again,) = unsure.rescore([copied])
+    np.testing.assert_allclose(again.token_scores, copied.token_scores, atol=1e-5)
+    assert (again.tokens, again.text) == (copied.tokens, copied.text)
+    assert again.unknown == copied.unknown
+    (symbols,) = unsure.rescore([("abcj", copied.symbols)])
+    assert symbols.token_scores == again.token_scores
+    assert (symbols.text, symbols.unknown) == ("�" * 9, copied.unknown)
+    (letters,) = unsure.rescore([("abcj", copied.tokens)])
+    assert letters.unknown == (False,) * 9
+    assert letters.score < copied.score - 1
+
+
+def test_a_prefix_may_hold_the_unknown_symbol(unsure, copied):
+    assert copied.symbols == (None,) * 9
+    again = unsure.translate("abcj", prefix=copied.symbols[:4])
+    np.testing.assert_allclose(again.token_scores[:4], copied.token_scores[:4], atol=1e-5)
+    assert (again.tokens[:4], again.unknown[:4]) == (copied.tokens[:4], (True,) * 4)
+    mixed = unsure.translate("abcj", prefix=["c", None, "c"], max_length=3)
+    assert mixed.unknown == (False, True, False)
+    assert mixed.symbols == ("c", None, "c")
+
+
+def test_json_says_where_an_unknown_symbol_stands_and_nothing_where_none_does(unsure, copied):
+    assert json.loads(json.dumps(copied.to_json()))["unknown"] == [True] * 9
+    several = unsure.translate("abcj", prefix=["c", None], max_length=2, nbest=2).to_json()
+    assert several["unknown"] == several["alternatives"][0]["unknown"] == [False, True]
+    plain = unsure.translate("abcj", prefix=["c"], max_length=1, nbest=2).to_json()
+    assert "unknown" not in plain
+    assert "unknown" not in plain["alternatives"][0]
+
+
+def test_what_is_banned_is_not_copied_either(unsure, copied):
+    banned = copied.tokens[0]
+    found = unsure.translate("abcj", beam_size=2, banned=[banned])
+    assert any(found.unknown)
+    assert banned not in found.tokens
+    looked = found.attention.argmax(axis=1)
+    for token, unknown, place in zip(found.tokens, found.unknown, looked, strict=False):
+        if unknown:
+            assert token == ("�" if "abcj"[place] == banned else "abcj"[place])
+    assert "�" in found.tokens
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_long_target_is_scored_in_pieces_of_which_few_numbers_are_held(name, monkeypatch):
+    translator = Translator(saved(name))
+    pair = ("abcde", "klmnopqrstu" * 3)
+    (whole,) = translator.rescore([pair])
+    held = []
+    hook = translator.models[0].readout.register_forward_hook(
+        lambda module, arguments, logits: held.append(logits.numel())
+    )
+    monkeypatch.setattr(forced, "HELD", 7000)
+    (found,) = translator.rescore([pair])
+    hook.remove()
+    assert len(held) > 2
+    assert max(held) <= 7000
+    np.testing.assert_allclose(found.token_scores, whole.token_scores, atol=1e-5)
+    if whole.layers is None:
+        assert found.layers is None
+    else:
+        np.testing.assert_allclose(found.layers, whole.layers, atol=1e-5)
