@@ -5,13 +5,13 @@ import * as edits from "./edits.js";
 import { END, isolated, visible } from "./labels.js";
 import { say } from "./words.js";
 
-// about = { history, translation, own, lost, change(edits) }
+// about = { history, now, translation, own, lost, change(edits) }; `now` are the changes that the translation holds
 export function drawWhatIf(about) {
-  const { history, translation, change } = about;
-  byId("what-if").hidden = edits.untouched(history.now) && !history.undoable && !history.redoable;
+  const { history, now, translation, change } = about;
+  byId("what-if").hidden = edits.untouched(now) && !history.undoable && !history.redoable;
   const chips = byId("chips");
   const focused = [...chips.querySelectorAll("button")].indexOf(document.activeElement);
-  chips.replaceChildren(...listed(history.now, translation).map((one) => chip(one, change)));
+  chips.replaceChildren(...listed(now, translation).map((one) => chip(one, change)));
   byId("undo").disabled = !history.undoable;
   byId("redo").disabled = !history.redoable;
   if (focused >= 0) ([...chips.querySelectorAll("button")].at(focused) ?? enabled()).focus();
@@ -40,10 +40,10 @@ function chip({ text, without }, change) {
 }
 
 // The model's own output, with what is gone struck out.
-function drawBefore({ history, own, lost }) {
+function drawBefore({ now, own, lost }) {
   const before = byId("before");
   before.replaceChildren();
-  if (edits.untouched(history.now) || !own) return;
+  if (edits.untouched(now) || !own) return;
   before.append(say("before"), " ");
   const row = element("span", { class: "own", dir: "auto" });
   for (const [t, token] of own.tokens.entries()) {

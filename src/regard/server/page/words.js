@@ -83,7 +83,7 @@ const ENGLISH = {
   stopping: "The server is stopping.",
   late: "The server took too long; a shorter text would do.",
   refused: (detail, status) => detail || `The server refused, with status ${status}.`,
-  undone: (problem) => `${problem} The change was taken back.`,
+  undone: (problem) => `${problem.replace(/\.$/, "")}. The change was taken back.`,
 };
 
 const CHINESE = {
@@ -166,7 +166,7 @@ const CHINESE = {
   stopping: "服务器正在停止。",
   late: "服务器用时过长，请换较短的文本。",
   refused: (detail, status) => (detail ? `服务器没有接受：${detail}` : `服务器拒绝了请求（状态 ${status}）。`),
-  undone: (problem) => `${problem} 该改动已撤回。`,
+  undone: (problem) => `${problem.replace(/。$/, "")}。该改动已撤回。`,
 };
 
 const count = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
