@@ -2,7 +2,7 @@
 
 import { models as fetchModels, translate } from "./api.js";
 import { chance, logarithm } from "./colors.js";
-import { copy } from "./copy.js";
+import { copy, forgetCopy } from "./copy.js";
 import { difference } from "./difference.js";
 import { byId, element, fill } from "./dom.js";
 import * as edits from "./edits.js";
@@ -11,7 +11,7 @@ import { Known, askAll, drawLines, drawNbest, lineAt, split } from "./lines.js";
 import * as menu from "./menu.js";
 import { prepareSwitches } from "./switches.js";
 import { drawStrips } from "./strips.js";
-import { drawTree } from "./tree.js";
+import { drawTree, listTree } from "./tree.js";
 import * as trouble from "./trouble.js";
 import { drawWhatIf } from "./whatif.js";
 import { say } from "./words.js";
@@ -197,6 +197,7 @@ function draw() {
   drawAlternatives();
   drawSearch();
   drawList();
+  forgetCopy();
 }
 
 function figures(answer, own, now) {
@@ -218,7 +219,7 @@ function drawAlternatives() {
 }
 
 function drawSearch() {
-  if (byId("beam-details").open && state.answer) byId("tree").replaceChildren(drawTree(state.answer));
+  if (byId("beam-details").open && state.answer) byId("tree").replaceChildren(listTree(state.answer), drawTree(state.answer));
 }
 
 function drawList() {

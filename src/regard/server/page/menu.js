@@ -2,7 +2,7 @@
 
 import { chance, hex, ramp } from "./colors.js";
 import { button, byId, element } from "./dom.js";
-import { visible, spelled } from "./labels.js";
+import { END, visible, spelled } from "./labels.js";
 import { focusOn, rove } from "./roving.js";
 import { say } from "./words.js";
 
@@ -35,7 +35,7 @@ export function close() {
 // about = { at, token, score, candidates, endable, sources, weights, pinned, take(token | null), pin(s | null) }
 export function open(about, node) {
   opener = node;
-  menu.setAttribute("aria-label", say("menu", visible(about.token ?? "")));
+  menu.setAttribute("aria-label", say("menu", about.token === null ? say("end") : visible(about.token)));
   menu.replaceChildren(instead(about), ...(about.weights ? [looks(about)] : []));
   menu.showPopover();
   settle(node);
@@ -66,6 +66,7 @@ function instead({ token, score, candidates, endable, take }) {
     const barred = !current && (candidate === UNKNOWN || (ends && !endable));
     return item({
       label: ends ? say("endHere") : visible(candidate),
+      sign: ends ? `${END} ` : "",
       note: barred && !ends ? say("neverWritten") : "",
       share: Math.exp(scored),
       checked: current,
@@ -97,7 +98,7 @@ function group(label, rows) {
   return element("div", { role: "group", "aria-label": label }, title, ...rows);
 }
 
-function item({ label, note = "", share, checked, barred, data, act }) {
+function item({ label, sign = "", note = "", share, checked, barred, data, act }) {
   const bar = element("span", { class: "share", "aria-hidden": "true" });
   if (share !== undefined) {
     bar.style.setProperty("--share", share);
@@ -110,7 +111,7 @@ function item({ label, note = "", share, checked, barred, data, act }) {
       close();
       act();
     },
-    element("span", { dir: "auto", class: "word" }, ...spelled(label)),
+    element("span", { dir: "auto", class: "word" }, sign && element("span", { "aria-hidden": "true" }, sign), ...spelled(label)),
     note ? element("span", { class: "note" }, note) : bar,
     element("span", { class: "number" }, share === undefined ? "" : chance(share)),
   );
