@@ -54,6 +54,7 @@ function body(text, changes) {
     model: state.model.name,
     text,
     attention: true,
+    ...(heat.needsLayers(state.model) && { layers: true }),
     influence: heat.needsInfluence(state.model),
     candidates: CANDIDATES,
     tree: true,
@@ -317,7 +318,7 @@ function relabel() {
   trouble.retell();
   if (!state.model) return;
   byId("model-facts").textContent = `${state.model.name} · ${say("facts", state.model)}`;
-  heat.prepare(state.model, () => (heat.needsInfluence(state.model) && !state.answer?.influence ? refresh() : draw()));
+  heat.prepare(state.model, () => (heat.lacks(state.answer, state.model) ? refresh() : draw()));
   draw();
 }
 
