@@ -258,6 +258,7 @@ function openMenu(at, node) {
   menu.open(
     {
       token: answer.tokens[at] ?? null,
+      copied: Boolean(answer.unknown?.[at]),
       score: answer.token_scores[at],
       candidates: answer.candidates?.[at] ?? [],
       // the server takes no length of 0, and a model bound to the source's length takes none at all
@@ -265,7 +266,7 @@ function openMenu(at, node) {
       sources: answer.source_tokens,
       weights: model.attention ? heat.looked(answer)?.[at] : null,
       pinned: now.pins[at] ?? null,
-      take: (token) => change(edits.take(now, answer.tokens, at, token)),
+      take: (token) => change(edits.take(now, answer, at, token)),
       pin: (source) => change(source === null ? edits.unpin(now, at) : edits.pin(now, at, source)),
     },
     node,

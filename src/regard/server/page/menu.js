@@ -32,7 +32,7 @@ export function close() {
   heir?.focus();
 }
 
-// about = { at, token, score, candidates, endable, sources, weights, pinned, take(token | null), pin(s | null) }
+// about = { at, token, copied, score, candidates, endable, sources, weights, pinned, take(token | null), pin(s | null) }
 export function open(about, node) {
   opener = node;
   menu.setAttribute("aria-label", say("menu", about.token === null ? say("end") : visible(about.token)));
@@ -56,8 +56,9 @@ function settle(node) {
   menu.style.left = `${Math.max(8, Math.min(at.left, width - box.width - 8))}px`;
 }
 
-function instead({ token, score, candidates, endable, take }) {
-  const standing = token ?? EOS;
+function instead({ token, copied, score, candidates, endable, take }) {
+  // what was copied stands for the unknown symbol; a word that is spelled so is another
+  const standing = copied ? UNKNOWN : (token ?? EOS);
   const known = candidates.some(([candidate]) => candidate === standing);
   const all = known ? candidates : [...candidates, [standing, score]];
   const rows = all.map(([candidate, scored]) => {
@@ -65,7 +66,7 @@ function instead({ token, score, candidates, endable, take }) {
     const current = candidate === standing;
     const barred = !current && (candidate === UNKNOWN || (ends && !endable));
     return item({
-      label: ends ? say("endHere") : visible(candidate),
+      label: ends ? say("endHere") : visible(current ? token : candidate),
       sign: ends ? `${END} ` : "",
       note: barred && !ends ? say("neverWritten") : "",
       share: Math.exp(scored),
