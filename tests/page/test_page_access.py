@@ -176,6 +176,20 @@ def test_a_finger_points_first_and_pins_with_a_second_tap(visit):
     assert page.weights()[1] == [0, 0, 1, 0]
 
 
+def test_the_first_tap_only_points_at_the_first_cell_too(visit):
+    page = visit(width=360, height=740, has_touch=True)
+    page.write("1234")
+    asked = []
+    page.page.on("request", lambda one: asked.append(one.post_data_json))
+    page.page.tap(cell(0, 0))
+    assert float(page.page.get_attribute("#readout", "data-weight")) == page.weights()[0][0]
+    page.see("first-tap")
+    with page.answered():
+        page.page.tap(cell(0, 0))
+    assert page.weights()[0] == [1, 0, 0, 0]
+    assert [one.get("pin") for one in asked if one.get("attention")] == [{"0": 0}]
+
+
 def background(page):
     return page.page.evaluate("getComputedStyle(document.body).backgroundColor")
 

@@ -5,6 +5,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from page_driver import serving
 
 NEAR = {"rtol": 0, "atol": 1e-6}
 SCORES = {"rtol": 1e-6, "atol": 1e-6}
@@ -60,6 +61,8 @@ def test_every_layer_and_head_and_each_average_is_the_models(visit, models):
     tokens = json.loads(page.copied("json"))["translation"]["tokens"]
     layers = forced(models, "many-looks", "abcj", tokens).layers
     assert layers.shape[1:3] == (3, 2)
+    with page.answered():
+        page.page.select_option("#head", "1")
     for layer in (None, 0, 1, 2):
         page.page.select_option("#layer", "mean" if layer is None else str(layer + 1))
         for head in (None, 0, 1):
@@ -68,6 +71,46 @@ def test_every_layer_and_head_and_each_average_is_the_models(visit, models):
             picked = picked if head is None else picked[:, :, [head]]
             np.testing.assert_allclose(page.weights(), picked.mean(axis=(1, 2)), **NEAR)
     page.see("layers-and-heads")
+
+
+def test_layers_and_heads_are_asked_for_when_one_of_them_is_chosen(visit):
+    page = visit()
+    asked = []
+    page.page.on("request", lambda one: one.post_data and asked.append(one.post_data_json))
+    page.choose("many-looks")
+    page.write("abcj")
+    assert page.page.is_visible("#looks")
+    assert not any("layers" in one for one in asked)
+    average = page.weights()
+    asked.clear()
+    with page.answered():
+        page.page.select_option("#layer", "2")
+    assert [one["layers"] for one in asked] == [True]
+    assert page.weights() != average
+    page.page.select_option("#head", "1")
+    page.page.select_option("#head", "mean")
+    page.page.select_option("#layer", "mean")
+    assert page.weights() == average
+    assert len(asked) == 1
+    page.write("abcjj")
+    assert "layers" not in asked[-1]
+    page.choose("bahdanau2015")
+    page.write("1234")
+    assert page.page.is_hidden("#looks")
+
+
+def test_no_map_stands_under_the_name_of_a_layer_that_did_not_come(visit, models):
+    with serving({"many-looks": models["many-looks"]}) as (address, stop):
+        page = visit(address)
+        page.write("abcj")
+        stop()
+        page.page.select_option("#layer", "2")
+        page.page.wait_for_selector("#again", state="visible")
+        page.page.set_viewport_size({"width": 700, "height": 900})
+        page.page.wait_for_selector(".heatmap", state="detached")
+        page.page.select_option("#layer", "mean")
+        page.page.wait_for_selector(".heatmap")
+        page.see("no-such-layer")
 
 
 def test_the_influence_is_the_gradients_beside_the_attention(visit, models):

@@ -1,6 +1,9 @@
 """What people do with the page: type, look, change, pin, undo, copy."""
 
-from page_driver import cell
+from page_driver import cell, serving
+
+from regard.translator import Translator
+from small_models import SOURCE, saved, side
 
 
 def test_typing_translates_without_a_button_and_says_so_to_a_screen_reader(visit):
@@ -80,6 +83,26 @@ def test_another_word_is_taken_and_the_rest_is_decoded_anew(visit, models):
     )
     assert page.text("#before del >> nth=0") == "3"
     page.see("word-changed")
+
+
+def test_a_copy_before_a_change_stays_a_copy_and_its_letter_is_another_word(visit):
+    unsure = Translator(saved("bahdanau2015", seed=3, sides=(side(SOURCE), side(SOURCE))))
+    with serving({"unsure": unsure}) as (address, _):
+        page = visit(address)
+        page.write("abcj")
+        copied = unsure.translate("abcj", beam_size=5)
+        assert page.tokens()[:-1] == list(copied.tokens)
+        assert copied.unknown[:2] == (True, True)
+        page.page.click('#words button[data-target="1"]')
+        now = page.page.locator('#menu [data-token][aria-checked="true"]')
+        assert now.get_attribute("data-token") == "<unk>"
+        assert now.locator(".word").text_content() == copied.tokens[1]
+        page.see("menu-of-a-copy")
+        page.page.keyboard.press("Escape")
+        page.take(1, "a")
+        again = unsure.translate("abcj", beam_size=5, prefix=[None, "a"])
+        assert page.text() == again.text
+        assert page.scores() == list(again.token_scores)
 
 
 def test_a_pinned_step_looks_there_and_nowhere_else(visit, models):

@@ -4,7 +4,7 @@ import threading
 
 import httpx
 import pytest
-from page_driver import Slow, serving
+from page_driver import Slow, cell, serving
 
 from regard.translator import Translator
 from small_models import saved
@@ -41,11 +41,31 @@ def test_a_line_that_is_too_long_is_refused_in_the_servers_own_sentence(visit, a
     assert page.text("#problem") == ""
 
 
-def test_too_many_lines_are_refused_and_the_chosen_one_is_shown_all_the_same(visit):
+def test_a_line_that_is_refused_says_so_at_its_place_and_the_others_are_translated(visit):
     page = visit()
-    page.write("\n".join(str(number) for number in range(100, 125)))
-    assert "20" in problem(page, "lines")
-    assert page.page.is_visible("#translation")
+    page.write("1234\n" + "1" * 201 + "\n9870\n" + "2" * 202 + "\n5678")
+    page.page.wait_for_function("() => document.querySelectorAll('#lines .refused').length === 2")
+    told = page.page.locator("#lines .to").all_text_contents()
+    assert told[0::2] == ["4321", "0789", "8765"]
+    for sentence, count in zip(told[1::2], (201, 202), strict=True):
+        assert sentence.startswith(f"the line has {count} characters, but it must have at most 200")
+    assert page.page.get_attribute("#lines .refused >> nth=0", "lang") == "en"
+    assert page.text("#problem") == ""
+    page.see("lines-refused")
+
+
+def test_a_change_stays_though_another_line_is_refused(visit, models):
+    page = visit()
+    page.write("1" * 201 + "\n1234")
+    page.page.wait_for_selector("#lines .refused")
+    page.take(0, "9")
+    changed = models["bahdanau2015"].translate("1234", beam_size=5, prefix=["9"]).text
+    assert page.text() == changed
+    page.page.wait_for_selector("#working", state="hidden")
+    assert page.page.locator(".chip").count() == 1
+    assert page.page.locator("#before del").count() > 0
+    assert page.text("#problem") == ""
+    page.see("changed-beside-a-refused-line")
 
 
 def test_a_server_that_was_stopped_is_told_and_asked_again(visit, models):
@@ -120,25 +140,65 @@ def test_a_full_queue_is_asked_again_by_itself(visit, slow):
             thread.join(30)
 
 
+IMPOSSIBLE = """() => {
+    const asked = window.fetch;
+    window.fetch = (path, options) => {
+        const body = options.body && JSON.parse(options.body);
+        for (const at of Object.keys(body?.pin ?? {})) if (body.pin[at] === 1) body.pin[at] = 99;
+        return asked(path, { ...options, body: body && JSON.stringify(body) });
+    };
+}"""
+
+
 def test_a_change_that_cannot_be_is_taken_back_with_a_sentence(visit):
     page = visit()
     page.choose("many-looks")
     page.write("abcj")
     before = page.text()
-    page.page.evaluate(
-        """() => {
-            const asked = window.fetch;
-            window.fetch = (path, options) => {
-                const body = options.body && JSON.parse(options.body);
-                if (body?.pin) body.pin = { 0: 99 };
-                return asked(path, { ...options, body: body && JSON.stringify(body) });
-            };
-        }"""
-    )
+    page.page.evaluate(IMPOSSIBLE)
     page.page.click('.heatmap [data-row="0"][data-column="1"]')
-    assert problem(page, "taken back").startswith("pin = {0: 99}, but it must be")
+    told = problem(page, "taken back")
+    assert told.startswith("pin = {0: 99}, but it must be")
+    assert told.endswith(". The change was taken back.")
     assert page.text() == before
     assert page.page.locator(".chip").count() == 0
+    page.page.click("#language")
+    assert page.text("#problem").endswith("。该改动已撤回。")
+    assert page.text('#problem [lang="en"]').startswith("pin = {0: 99}, but it must be")
+    page.see("taken-back-in-chinese")
+
+
+def test_what_is_shown_after_a_refused_change_is_what_the_change_before_it_made(visit, models):
+    page = visit()
+    page.write("1234")
+    page.page.evaluate(IMPOSSIBLE)
+    # the second comes before the first is answered
+    with page.answered():
+        page.page.evaluate(
+            """places => {
+                for (const place of places)
+                    document.querySelector(place).dispatchEvent(
+                        new MouseEvent("click", { bubbles: true }));
+            }""",
+            [cell(0, 2), cell(1, 1)],
+        )
+    assert "taken back" in page.text("#problem")
+    assert page.page.locator(".chip").count() == 1
+    assert page.text() == models["bahdanau2015"].translate("1234", beam_size=5, pin={0: 2}).text
+    assert page.weights()[0] == [0, 0, 1, 0]
+    page.see("taken-back-to-the-change-before")
+
+
+def test_a_change_that_was_not_answered_is_not_shown_as_made(visit, models):
+    with serving({"bahdanau2015": models["bahdanau2015"]}) as (address, stop):
+        page = visit(address)
+        page.write("1234")
+        stop()
+        page.page.click(cell(0, 1))
+        problem(page, "reached")
+        page.page.click("#language")
+        assert page.text() == "4321"
+        assert page.page.locator(".chip").count() == 0
 
 
 def test_what_looks_like_markup_is_only_text(visit):

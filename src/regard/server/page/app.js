@@ -2,16 +2,17 @@
 
 import { models as fetchModels, translate } from "./api.js";
 import { chance, logarithm } from "./colors.js";
-import { copy } from "./copy.js";
+import { copy, forgetCopy } from "./copy.js";
 import { difference } from "./difference.js";
 import { byId, element, fill } from "./dom.js";
 import * as edits from "./edits.js";
 import * as heat from "./heat.js";
-import { Known, drawLines, drawNbest, lineAt, split } from "./lines.js";
+import { Known, askAll, drawLines, drawNbest, lineAt, split } from "./lines.js";
 import * as menu from "./menu.js";
 import { prepareSwitches } from "./switches.js";
 import { drawStrips } from "./strips.js";
-import { drawTree } from "./tree.js";
+import { drawTree, listTree } from "./tree.js";
+import * as trouble from "./trouble.js";
 import { drawWhatIf } from "./whatif.js";
 import { say } from "./words.js";
 
@@ -20,19 +21,26 @@ const PATIENCE = 300; // milliseconds before the page says that it works
 const CANDIDATES = 8;
 const NBEST = 5;
 const BEAMS = [1, 2, 3, 4, 5, 8, 10];
+const BEAM = 5; // of a model whose own is 1, by which nothing could be compared
 
-const state = { models: [], model: null, beam: 5, lines: [""], chosen: 0, answer: null, own: null, ownKey: "", request: null };
+const state = { models: [], limits: null, model: null, beam: BEAM, lines: [""], chosen: 0, ...nothing(), ownKey: "" };
 const histories = new Map();
 const known = new Known();
+const refused = new Known();
 let question = null;
 let typing = 0;
-let failed = null;
+let composing = false;
 
 const textField = byId("text");
 const line = () => state.lines[state.chosen] ?? "";
 // whether what is shown came of what stands in the field
 const fresh = () => state.answer?.source === line();
 const setting = () => `${state.model.name}\n${state.beam}`;
+
+// `edits` are the changes that the answer holds; those of the history may still be asked for.
+function nothing() {
+  return { answer: null, edits: edits.NONE, own: null, request: null };
+}
 
 // Changes belong to a line as one model reads it, and wait there for its return.
 function history() {
@@ -46,6 +54,7 @@ function body(text, changes) {
     model: state.model.name,
     text,
     attention: true,
+    ...(heat.needsLayers(state.model) && { layers: true }),
     influence: heat.needsInfluence(state.model),
     candidates: CANDIDATES,
     tree: true,
@@ -55,11 +64,13 @@ function body(text, changes) {
   };
 }
 
-// Ask for what is in view; whatever was asked before is no longer waited for.
-async function refresh() {
+const refresh = () => ask();
+
+// Ask for what is in view; whatever was asked before is no longer waited for. After a change that had to
+// be taken back, the answer comes with the word of its refusal.
+async function ask(refusal = null) {
   clearTimeout(typing);
   question?.abort();
-  failed = null;
   if (!state.model) return start();
   drawList();
   if (!line().trim()) return clear();
@@ -71,14 +82,14 @@ async function refresh() {
     const [answer, own] = await Promise.all([detail(signal), ownAnswer(signal)]);
     if (signal.aborted) return;
     Object.assign(state, answer, { own: own ?? answer.answer, ownKey: `${setting()}\n${line()}` });
-    tell("");
+    if (refusal) trouble.report(refusal, true);
+    else trouble.note("");
     draw();
     // for whoever drives the page: one more answer is drawn
     byId("result").dataset.answers = Number(byId("result").dataset.answers ?? 0) + 1;
     announce(say("translated", state.answer.text || say("emptyOutput")));
     const problem = await rest;
     if (problem) throw problem;
-    drawList();
   } catch (problem) {
     if (!signal.aborted && problem.name !== "AbortError") refuse(problem);
   } finally {
@@ -87,12 +98,19 @@ async function refresh() {
   }
 }
 
-const patience = (signal) => ({ signal, onWait: (seconds) => tell(say("busy", seconds)) });
+const patience = (signal) => ({ signal, onWait: (seconds) => trouble.note(say("busy", seconds)) });
 
 async function detail(signal) {
-  const request = body(line(), history().now);
-  const { translations } = await translate(request, patience(signal));
-  return { request, answer: translations[0] };
+  const { now } = history();
+  const request = body(line(), now);
+  try {
+    const { translations } = await translate(request, patience(signal));
+    return { request, answer: translations[0], edits: now };
+  } catch (problem) {
+    // nobody else's refusal takes a change back
+    problem.ofChange = problem.status === 422 && !edits.untouched(now);
+    throw problem;
+  }
 }
 
 // What the model says by itself, to compare with.
@@ -104,14 +122,24 @@ async function ownAnswer(signal) {
   return translations[0];
 }
 
-// The other lines get their text alone, all in one request.
+// The other lines get their text alone, as many in one request as the server takes.
 async function others(signal) {
   const key = setting();
-  const missing = state.lines.filter((one, index) => one.trim() && index !== state.chosen && known.get(key, one) === undefined);
-  if (!missing.length) return;
-  const request = { model: state.model.name, text: missing, beam_size: state.beam };
-  const { translations } = await translate(request, patience(signal));
-  for (const [index, one] of translations.entries()) known.set(key, missing[index], one.text);
+  const told = (one) => known.get(key, one) ?? refused.get(key, one);
+  const missing = state.lines.filter((one, index) => one.trim() && index !== state.chosen && told(one) === undefined);
+  await askAll([...new Set(missing)], state.limits.lines, {
+    ask: async (lines) => {
+      const request = { model: state.model.name, text: lines, beam_size: state.beam };
+      const { translations } = await translate(request, patience(signal));
+      for (const [index, one] of translations.entries()) known.set(key, lines[index], one.text);
+      drawList();
+    },
+    declined: trouble.declined,
+    refuse: (one, problem) => {
+      refused.set(key, one, problem.message || say("refused", "", problem.status));
+      drawList();
+    },
+  });
 }
 
 function working(now) {
@@ -119,38 +147,28 @@ function working(now) {
   byId("result").setAttribute("aria-busy", String(now));
 }
 
-function tell(text) {
-  byId("problem").textContent = text;
-  byId("again").hidden = true;
-}
-
 const announce = (text) => (byId("announcer").textContent = text);
-
-const KNOWN_PROBLEMS = { 0: "unreachable", 503: "stopping", 504: "late" };
-
-function sentence({ status, message }) {
-  return status in KNOWN_PROBLEMS ? say(KNOWN_PROBLEMS[status]) : say("refused", message, status);
-}
 
 function refuse(problem) {
   if (problem.status === undefined) throw problem;
-  failed = problem;
-  // a change that cannot be is taken back: what is shown stays what was asked
-  const mine = problem.status === 422 && fresh() && !edits.untouched(history().now);
-  if (mine) {
-    history().forget();
-    draw();
-  }
+  if (problem.ofChange) return takeBack(problem);
   // an answer to another text must not stand beside this one
   if (!fresh()) clear();
-  tell(mine ? say("undone", sentence(problem)) : sentence(problem));
-  byId("again").hidden = mine || problem.status === 413 || problem.status === 422;
+  trouble.report(problem);
+}
+
+// A change that cannot be is taken back; what it was made to is shown, and asked for where it never was.
+function takeBack(problem) {
+  history().forget();
+  if (!fresh() || state.edits !== history().now) return ask(problem);
+  draw();
+  trouble.report(problem, true);
 }
 
 function clear() {
-  Object.assign(state, { answer: null, own: null, request: null });
+  Object.assign(state, nothing());
   working(false);
-  tell("");
+  trouble.note("");
   byId("answer").hidden = true;
   byId("waiting").hidden = false;
 }
@@ -158,29 +176,29 @@ function clear() {
 // What the words and the maps have in common.
 function shared() {
   const { lost, gained } = difference(state.own.tokens, state.answer.tokens);
-  const changed = edits.untouched(history().now) ? new Set() : gained;
+  const changed = edits.untouched(state.edits) ? new Set() : gained;
   return { translation: state.answer, changed, lost, open: openMenu };
 }
 
 function drawMaps() {
-  if (fresh()) heat.drawHeat({ ...shared(), model: state.model, pins: history().now.pins, pin });
+  if (fresh()) heat.drawHeat({ ...shared(), model: state.model, pins: state.edits.pins, pin });
 }
 
 function draw() {
   const { answer, own } = state;
   if (!answer || !fresh()) return;
-  const now = history().now;
   byId("waiting").hidden = true;
   byId("answer").hidden = false;
   byId("translation").textContent = answer.text || say("emptyOutput");
-  byId("figures").textContent = figures(answer, own, now);
+  byId("figures").textContent = figures(answer, own, state.edits);
   byId("notes").replaceChildren(...(answer.notes ?? []).map((note) => element("li", { lang: "en" }, note)));
-  drawWhatIf({ history: history(), own, change, ...shared() });
+  drawWhatIf({ history: history(), now: state.edits, own, change, ...shared() });
   drawStrips(byId("words"), { ...shared(), point: (place) => heat.pointAt(place) });
   drawMaps();
   drawAlternatives();
   drawSearch();
   drawList();
+  forgetCopy();
 }
 
 function figures(answer, own, now) {
@@ -190,7 +208,7 @@ function figures(answer, own, now) {
 }
 
 function drawAlternatives() {
-  const now = history().now;
+  const now = state.edits;
   const picked = edits.wholeOf(now);
   const among = picked?.among ?? (state.answer.alternatives?.length ? state.answer.alternatives : [state.answer]);
   const choose = (index) => {
@@ -202,16 +220,22 @@ function drawAlternatives() {
 }
 
 function drawSearch() {
-  if (byId("beam-details").open && state.answer) byId("tree").replaceChildren(drawTree(state.answer));
+  if (byId("beam-details").open && state.answer) byId("tree").replaceChildren(listTree(state.answer), drawTree(state.answer));
 }
 
 function drawList() {
   const textOf = (one) => (fresh() && one === line() ? state.answer.text : known.get(setting(), one));
-  drawLines({ lines: state.lines, chosen: state.chosen, textOf, choose });
+  const refusalOf = (one) => refused.get(setting(), one);
+  drawLines({ lines: state.lines, chosen: state.chosen, textOf, refusalOf, choose });
+}
+
+// What the model by itself made of a line stays in the list when another one is shown.
+function leave() {
+  if (fresh()) known.set(setting(), line(), state.own.text);
 }
 
 function choose(index) {
-  if (fresh()) known.set(setting(), line(), state.own.text);
+  leave();
   state.chosen = index;
   refresh();
 }
@@ -234,6 +258,7 @@ function openMenu(at, node) {
   menu.open(
     {
       token: answer.tokens[at] ?? null,
+      copied: Boolean(answer.unknown?.[at]),
       score: answer.token_scores[at],
       candidates: answer.candidates?.[at] ?? [],
       // the server takes no length of 0, and a model bound to the source's length takes none at all
@@ -241,7 +266,7 @@ function openMenu(at, node) {
       sources: answer.source_tokens,
       weights: model.attention ? heat.looked(answer)?.[at] : null,
       pinned: now.pins[at] ?? null,
-      take: (token) => change(edits.take(now, answer.tokens, at, token)),
+      take: (token) => change(edits.take(now, answer, at, token)),
       pin: (source) => change(source === null ? edits.unpin(now, at) : edits.pin(now, at, source)),
     },
     node,
@@ -256,28 +281,45 @@ function undo(again) {
 }
 
 function typed() {
+  clearTimeout(typing);
+  // letters that an input method has not yet written are no text
+  if (composing) return;
+  leave();
   state.lines = split(textField.value);
   state.chosen = lineAt(textField.value, textField.selectionStart);
-  clearTimeout(typing);
   typing = setTimeout(refresh, PAUSE);
+}
+
+function compose(now) {
+  composing = now;
+  typed();
+}
+
+// The line with the cursor is shown. Before a text has been taken in, its lines are not yet these.
+function moved() {
+  const { value, selectionStart: at, selectionEnd } = textField;
+  if (document.activeElement !== textField || at !== selectionEnd || value !== state.lines.join("\n")) return;
+  if (lineAt(value, at) !== state.chosen) typed();
 }
 
 function use(name) {
   state.model = state.models.find((one) => one.name === name) ?? state.models[0];
   heat.reset();
   const own = state.model.search.beam_size;
-  state.beam = own > 1 ? own : 5;
-  const beams = [...new Set([...BEAMS, own])].sort((a, b) => a - b);
+  // the server takes a model's own beam, though it were larger
+  const most = Math.max(state.limits.beam_size, own);
+  state.beam = own > 1 ? own : Math.min(BEAM, most);
+  const beams = [...new Set([...BEAMS, own])].filter((beam) => beam <= most).sort((a, b) => a - b);
   fill(byId("beam"), beams.map((beam) => [String(beam), String(beam)]), String(state.beam));
   relabel();
 }
 
 // Whatever is not in the HTML is said again when the language or the model changes.
 function relabel() {
+  trouble.retell();
   if (!state.model) return;
   byId("model-facts").textContent = `${state.model.name} · ${say("facts", state.model)}`;
-  heat.prepare(state.model, () => (heat.needsInfluence(state.model) && !state.answer?.influence ? refresh() : draw()));
-  if (failed) byId("problem").textContent = sentence(failed);
+  heat.prepare(state.model, () => (heat.lacks(state.answer, state.model) ? refresh() : draw()));
   draw();
 }
 
@@ -295,11 +337,12 @@ function copyAll(kind) {
 
 async function start() {
   try {
-    state.models = (await fetchModels()).models;
+    const { models, limits } = await fetchModels();
+    Object.assign(state, { models, limits });
   } catch (problem) {
     return refuse(problem);
   }
-  tell("");
+  trouble.note("");
   const names = state.models.map(({ name }) => [name, name]);
   byId("model-field").hidden = names.length < 2;
   fill(byId("model"), names, names[0][0]);
@@ -309,6 +352,9 @@ async function start() {
 
 function listen() {
   textField.addEventListener("input", typed);
+  textField.addEventListener("compositionstart", () => compose(true));
+  textField.addEventListener("compositionend", () => compose(false));
+  document.addEventListener("selectionchange", moved);
   byId("model").addEventListener("change", (event) => {
     clear();
     use(event.target.value);
@@ -323,7 +369,7 @@ function listen() {
   byId("again").addEventListener("click", refresh);
   byId("beam-details").addEventListener("toggle", drawSearch);
   for (const kind of ["Text", "Svg", "Json"]) byId(`copy-${kind.toLowerCase()}`).addEventListener("click", () => copyAll(kind));
-  window.addEventListener("online", () => failed && refresh());
+  window.addEventListener("online", () => trouble.standing() && refresh());
   document.addEventListener("keydown", (event) => {
     if (!(event.ctrlKey || event.metaKey) || event.target === textField) return;
     const key = event.key.toLowerCase();

@@ -3,6 +3,9 @@
 import { byId, element } from "./dom.js";
 import { say } from "./words.js";
 
+// What was said of another text is not true of this one.
+export const forgetCopy = () => (byId("copied").textContent = "");
+
 export async function copy(text, spoken) {
   const done = (await offered(text)) || selected(text);
   byId("copied").textContent = say(done ? spoken : "notCopied");

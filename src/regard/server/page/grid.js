@@ -47,7 +47,8 @@ export function liven(svg, actions, begin = { target: 0, source: 0 }) {
   stage.addEventListener("pointerleave", () => point(svg.contains(document.activeElement) ? placeOf(active) : null));
   stage.addEventListener("pointerdown", (event) => {
     // a finger cannot hover: its first tap only points, the second one acts
-    touched = event.pointerType === "touch" && event.target.closest("[tabindex]") !== active ? event.target : null;
+    const pointed = event.target.closest("[tabindex]") === document.activeElement;
+    touched = event.pointerType === "touch" && !pointed ? event.target : null;
   });
   stage.addEventListener("click", ({ target }) => {
     const node = target.closest("[tabindex]");

@@ -15,6 +15,15 @@ const chosen = { view: "attention", layer: MEAN, head: MEAN };
 // What has to be asked of the server for what is in view.
 export const needsInfluence = (model) => !model.attention || chosen.view !== "attention";
 
+const several = ({ attention }) => attention !== null && attention.layers * attention.heads > 1;
+
+// All layers and heads are many numbers: they come when one of them is chosen.
+export const needsLayers = (model) => several(model) && (chosen.layer !== MEAN || chosen.head !== MEAN);
+
+// Whether an answer has not what is in view.
+export const lacks = (answer, model) =>
+  (needsInfluence(model) && !answer?.influence) || (needsLayers(model) && !answer?.layers);
+
 // Another model has other layers and heads.
 export const reset = () => Object.assign(chosen, { layer: MEAN, head: MEAN });
 
@@ -46,10 +55,11 @@ function offer(name, count, onChange) {
   };
 }
 
-// [T,S] of the layer and the head that are chosen, or their average.
+// [T,S] of the layer and the head that are chosen, or their average; null where they have not come.
 export function looked(translation) {
   const { attention, layers } = translation;
-  if (!layers || (chosen.layer === MEAN && chosen.head === MEAN)) return attention ?? null;
+  if (chosen.layer === MEAN && chosen.head === MEAN) return attention ?? null;
+  if (!layers) return null;
   const picked = (all, which) => (which === MEAN ? all : [all[Number(which) - 1]]);
   return layers.map((step) => {
     const rows = picked(step, chosen.layer).flatMap((heads) => picked(heads, chosen.head));
@@ -69,7 +79,7 @@ export function drawHeat(about) {
   byId("heat-title").textContent = say(kinds[0] === "attention" ? "where" : "moved");
   // one beside the other needs the width of the page
   document.querySelector(".centre").classList.toggle("wide", kinds.length > 1);
-  byId("looks").hidden = !kinds.includes("attention") || !translation.layers;
+  byId("looks").hidden = !kinds.includes("attention") || !several(model);
   byId("hint").textContent = kinds.includes("attention") ? say("hintPin") : "";
   const focused = [...drawnMaps].find(([, { svg }]) => svg.contains(document.activeElement))?.[0];
   const places = new Map([...drawnMaps].map(([kind, { grid }]) => [kind, grid.place()]));

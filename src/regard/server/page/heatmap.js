@@ -87,7 +87,8 @@ function header(source, size) {
 
 function row({ kind, source, target, weights, shares, pins, changed }, t, size, numbers) {
   const y = size.top + t * size.height;
-  const name = isolated(visible(target[t]));
+  // the last row is the end, whose sign is not to be heard
+  const name = isolated(t === target.length - 1 ? say("end") : visible(target[t]));
   const label = drawn(
     "g",
     {

@@ -4,7 +4,7 @@ import { logarithm } from "./colors.js";
 import { button, byId, element } from "./dom.js";
 import { say } from "./words.js";
 
-const KEPT = 2000;
+const KEPT = 20_000;
 
 export const split = (text) => text.replace(/\r\n?/g, "\n").split("\n");
 
@@ -25,13 +25,31 @@ export class Known {
   }
 
   set(key, line, text) {
-    if (this.#texts.size >= KEPT) this.#texts.clear();
+    // the oldest goes first
+    if (this.#texts.size >= KEPT) this.#texts.delete(this.#texts.keys().next().value);
     this.#texts.set(`${key}\n${line}`, text);
   }
 }
 
-// about = { lines, chosen, textOf(line), choose(index) }
-export function drawLines({ lines, chosen, textOf, choose }) {
+// Ask for lines, at most `most` at once. A portion that is declined is halved, until the lines are found
+// that were meant: the others are answered all the same.
+// how = { ask(lines), declined(problem), refuse(line, problem) }
+export async function askAll(lines, most, how) {
+  for (let at = 0; at < lines.length; at += most) await askSome(lines.slice(at, at + most), how);
+}
+
+async function askSome(lines, how) {
+  try {
+    await how.ask(lines);
+  } catch (problem) {
+    if (!how.declined(problem)) throw problem;
+    if (lines.length === 1) how.refuse(lines[0], problem);
+    else await askAll(lines, Math.ceil(lines.length / 2), how);
+  }
+}
+
+// about = { lines, chosen, textOf(line), refusalOf(line), choose(index) }
+export function drawLines({ lines, chosen, textOf, refusalOf, choose }) {
   const list = byId("lines");
   const focused = [...list.querySelectorAll("button")].indexOf(document.activeElement);
   const filled = [...lines.keys()].filter((index) => lines[index].trim());
@@ -44,9 +62,15 @@ export function drawLines({ lines, chosen, textOf, choose }) {
       { "aria-current": index === chosen ? "true" : null, "data-line": index },
       () => choose(index),
       element("span", { dir: "auto", class: "from" }, lines[index]),
-      element("span", { dir: "auto", class: "to" }, textOf(lines[index]) ?? "…"),
+      outcome(lines[index]),
     );
     return element("li", { value: index + 1 }, node);
+  }
+
+  function outcome(line) {
+    const [text, refusal] = [textOf(line), refusalOf(line)];
+    if (text === undefined && refusal) return element("span", { class: "to refused", lang: "en" }, refusal);
+    return element("span", { dir: "auto", class: "to" }, text ?? "…");
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { chance, hex, ramp } from "./colors.js";
 import { button, byId, element } from "./dom.js";
-import { visible, spelled } from "./labels.js";
+import { END, visible, spelled } from "./labels.js";
 import { focusOn, rove } from "./roving.js";
 import { say } from "./words.js";
 
@@ -32,10 +32,10 @@ export function close() {
   heir?.focus();
 }
 
-// about = { at, token, score, candidates, endable, sources, weights, pinned, take(token | null), pin(s | null) }
+// about = { at, token, copied, score, candidates, endable, sources, weights, pinned, take(token | null), pin(s | null) }
 export function open(about, node) {
   opener = node;
-  menu.setAttribute("aria-label", say("menu", visible(about.token ?? "")));
+  menu.setAttribute("aria-label", say("menu", about.token === null ? say("end") : visible(about.token)));
   menu.replaceChildren(instead(about), ...(about.weights ? [looks(about)] : []));
   menu.showPopover();
   settle(node);
@@ -56,8 +56,9 @@ function settle(node) {
   menu.style.left = `${Math.max(8, Math.min(at.left, width - box.width - 8))}px`;
 }
 
-function instead({ token, score, candidates, endable, take }) {
-  const standing = token ?? EOS;
+function instead({ token, copied, score, candidates, endable, take }) {
+  // what was copied stands for the unknown symbol; a word that is spelled so is another
+  const standing = copied ? UNKNOWN : (token ?? EOS);
   const known = candidates.some(([candidate]) => candidate === standing);
   const all = known ? candidates : [...candidates, [standing, score]];
   const rows = all.map(([candidate, scored]) => {
@@ -65,7 +66,8 @@ function instead({ token, score, candidates, endable, take }) {
     const current = candidate === standing;
     const barred = !current && (candidate === UNKNOWN || (ends && !endable));
     return item({
-      label: ends ? say("endHere") : visible(candidate),
+      label: ends ? say("endHere") : visible(current ? token : candidate),
+      sign: ends ? `${END} ` : "",
       note: barred && !ends ? say("neverWritten") : "",
       share: Math.exp(scored),
       checked: current,
@@ -97,7 +99,7 @@ function group(label, rows) {
   return element("div", { role: "group", "aria-label": label }, title, ...rows);
 }
 
-function item({ label, note = "", share, checked, barred, data, act }) {
+function item({ label, sign = "", note = "", share, checked, barred, data, act }) {
   const bar = element("span", { class: "share", "aria-hidden": "true" });
   if (share !== undefined) {
     bar.style.setProperty("--share", share);
@@ -110,7 +112,7 @@ function item({ label, note = "", share, checked, barred, data, act }) {
       close();
       act();
     },
-    element("span", { dir: "auto", class: "word" }, ...spelled(label)),
+    element("span", { dir: "auto", class: "word" }, sign && element("span", { "aria-hidden": "true" }, sign), ...spelled(label)),
     note ? element("span", { class: "note" }, note) : bar,
     element("span", { class: "number" }, share === undefined ? "" : chance(share)),
   );

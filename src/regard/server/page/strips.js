@@ -39,9 +39,10 @@ function focusedAt(container) {
 }
 
 function token({ translation, open }, t, score, changed) {
-  const label = t < translation.tokens.length ? visible(translation.tokens[t]) : END;
+  const ends = t === translation.tokens.length;
+  const label = ends ? END : visible(translation.tokens[t]);
   const probability = Math.exp(score);
-  const spoken = say("tokenLabel", label, chance(probability));
+  const spoken = say("tokenLabel", ends ? say("end") : label, chance(probability));
   const bar = element("span", { class: "share", "aria-hidden": "true" });
   bar.style.setProperty("--share", probability);
   bar.style.setProperty("--color", hex(ramp(probability)));

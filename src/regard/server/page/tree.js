@@ -1,7 +1,7 @@
-// The beam as a tree: from left to right, each token that the search ever kept.
+// The beam as a tree: from left to right, each token that the search ever kept; and the same as a list.
 
 import { chance } from "./colors.js";
-import { drawn } from "./dom.js";
+import { drawn, element } from "./dom.js";
 import { END, fit, isolated, visible, widthOf } from "./labels.js";
 import { say } from "./words.js";
 
@@ -10,7 +10,8 @@ const [ROW, GAP, WIDEST, LEFT] = [24, 30, 120, 24];
 const EOS = "</s>";
 
 // Each branch with its depth and its children, in the order in which they grew.
-function grown(branches) {
+function grown(translation) {
+  const branches = translation.tree ?? [];
   const nodes = branches.map((branch) => ({ ...branch, children: [], depth: 0, best: false }));
   const roots = [];
   for (const node of nodes) {
@@ -18,6 +19,7 @@ function grown(branches) {
     node.depth = parent ? parent.depth + 1 : 0;
     (parent ? parent.children : roots).push(node);
   }
+  follow(nodes, translation);
   return { nodes, roots };
 }
 
@@ -33,6 +35,8 @@ function follow(nodes, translation) {
     node = node.parent === null ? null : nodes[node.parent];
   }
 }
+
+const fate = (node) => (node.best ? "best" : node.kept ? "kept" : "");
 
 // Leaves one under the other, each parent in the middle of its children; without recursion, since a tree
 // may be hundreds of tokens deep. Children stand after their parents in the list.
@@ -58,14 +62,13 @@ function settle(nodes, roots) {
 }
 
 export function drawTree(translation) {
-  const { nodes, roots } = grown(translation.tree ?? []);
-  follow(nodes, translation);
+  const { nodes, roots } = grown(translation);
   const { wide, high } = settle(nodes, roots);
   const root = roots.length ? (roots[0].y + roots.at(-1).y) / 2 : 0;
   const edges = drawn("g", { fill: "none", stroke: "currentColor" });
   const labels = drawn("g", { fill: "currentColor", "font-size": 13 });
   for (const node of nodes) {
-    const name = node.best ? "branch best" : node.kept ? "branch kept" : "branch";
+    const name = `branch ${fate(node)}`;
     const from = node.parent === null ? { y: root } : nodes[node.parent];
     const start = node.parent === null ? 4 : from.x + widthOf(from.label, LABEL) + 6;
     const middle = (start + node.x - 6) / 2;
@@ -93,4 +96,30 @@ export function drawTree(translation) {
     edges,
     labels,
   );
+}
+
+// The branches for the ear, nested where they fork: a way without forks is one item, however long.
+export function listTree(translation) {
+  const { nodes } = grown(translation);
+  const list = element("ul", { class: "unseen" });
+  for (const node of nodes) {
+    const parent = node.parent === null ? null : nodes[node.parent];
+    if (parent && parent.children.length === 1 && fate(parent) === fate(node)) node.way = parent.way;
+    else node.way = { labels: [], fate: fate(node), item: element("li", {}, element("span")), list: null };
+    const { way } = node;
+    if (!way.labels.length) (parent ? (parent.way.list ??= sublist(parent.way.item)) : list).append(way.item);
+    const name = node.token === EOS ? say("end") : visible(node.token);
+    way.labels.push(say("tokenLabel", name, chance(Math.exp(node.score))));
+  }
+  for (const { labels, fate: end, item } of new Set(nodes.map((node) => node.way))) {
+    const told = labels.join("; ");
+    item.firstChild.textContent = end === "kept" ? told : say(end ? "chosenBranch" : "droppedBranch", told);
+  }
+  return list;
+}
+
+function sublist(item) {
+  const list = element("ul");
+  item.append(list);
+  return list;
 }

@@ -27,6 +27,7 @@ const ENGLISH = {
   targetTokens: "What it wrote, and how sure it was",
   tokenLabel: (token, share) => `${token}, ${share}`,
   changedToken: (label) => `${label}, changed`,
+  end: "end",
   where: "Where it looked",
   moved: "What moved it",
   view: "View",
@@ -55,6 +56,8 @@ const ENGLISH = {
   tree: "The search as a tree",
   treeHint: "Every branch that the search ever kept; the one it chose is the strongest.",
   treeImage: (count, text) => `${count} branches; the chosen one reads ${text}`,
+  chosenBranch: (label) => `${label}, chosen`,
+  droppedBranch: (label) => `${label}, dropped`,
   copy: "Copy",
   asText: "Text",
   copiedText: "The text is copied.",
@@ -65,7 +68,7 @@ const ENGLISH = {
   instead: "Instead of it",
   lookAt: "Let it look at",
   lookFreely: "wherever it wants",
-  endHere: "■ end here",
+  endHere: "end here",
   neverWritten: "not a symbol of its own",
   changeChip: (at, from, to) => `${at}: ${from} → ${to}`,
   pinChip: (at, target, source) => `${at}: ${target} looks at ${source}`,
@@ -83,7 +86,7 @@ const ENGLISH = {
   stopping: "The server is stopping.",
   late: "The server took too long; a shorter text would do.",
   refused: (detail, status) => detail || `The server refused, with status ${status}.`,
-  undone: (problem) => `${problem} The change was taken back.`,
+  undone: (problem) => `${problem.replace(/\.$/, "")}. The change was taken back.`,
 };
 
 const CHINESE = {
@@ -110,6 +113,7 @@ const CHINESE = {
   targetTokens: "模型写出的，以及它的把握",
   tokenLabel: (token, share) => `${token}，${share}`,
   changedToken: (label) => `${label}，已变`,
+  end: "结束",
   where: "它看向哪里",
   moved: "什么影响了它",
   view: "视图",
@@ -138,6 +142,8 @@ const CHINESE = {
   tree: "搜索树",
   treeHint: "搜索曾保留的所有分支；最粗的是最终选中的。",
   treeImage: (number, text) => `共 ${number} 个分支；选中的是 ${text}`,
+  chosenBranch: (label) => `${label}，选中`,
+  droppedBranch: (label) => `${label}，舍弃`,
   copy: "复制",
   asText: "文本",
   copiedText: "已复制文本。",
@@ -148,7 +154,7 @@ const CHINESE = {
   instead: "改成",
   lookAt: "让它看向",
   lookFreely: "任其自由",
-  endHere: "■ 到此结束",
+  endHere: "到此结束",
   neverWritten: "不是它自己的符号",
   changeChip: (at, from, to) => `${at}：${from} → ${to}`,
   pinChip: (at, target, source) => `${at}：${target} 看向 ${source}`,
@@ -166,7 +172,7 @@ const CHINESE = {
   stopping: "服务器正在停止。",
   late: "服务器用时过长，请换较短的文本。",
   refused: (detail, status) => (detail ? `服务器没有接受：${detail}` : `服务器拒绝了请求（状态 ${status}）。`),
-  undone: (problem) => `${problem} 该改动已撤回。`,
+  undone: (problem) => `${problem.replace(/。$/, "")}。该改动已撤回。`,
 };
 
 const count = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;

@@ -1,0 +1,126 @@
+"""Many lines, the cursor among them, and letters that are still being composed."""
+
+import json
+
+from page_driver import serving
+
+
+def others(page):
+    """Wait until every line of the list has something beside it, and return that."""
+    page.page.wait_for_function(
+        "() => ![...document.querySelectorAll('#lines .to')].some(node => node.textContent === '…')"
+    )
+    return page.page.locator("#lines .to").all_text_contents()
+
+
+def listened(page):
+    """Return a list that grows with every text that the page asks for."""
+    asked = []
+
+    def hear(request):
+        if request.method == "POST":
+            asked.append(json.loads(request.post_data)["text"])
+
+    page.page.on("request", hear)
+    return asked
+
+
+def test_what_an_input_method_composes_is_asked_for_when_it_is_written(visit):
+    page = visit()
+    asked = listened(page)
+    page.page.clock.install()
+    page.page.focus("#text")
+    keyboard = page.page.context.new_cdp_session(page.page)
+    for part in ("y", "yi", "yi'er"):
+        ends = {"selectionStart": len(part), "selectionEnd": len(part)}
+        keyboard.send("Input.imeSetComposition", {"text": part, **ends})
+        page.page.clock.run_for(1000)
+    assert page.page.input_value("#text") == "yi'er"
+    assert page.text("#announcer") == ""
+    with page.answered():
+        keyboard.send("Input.insertText", {"text": "1234"})
+        page.page.clock.run_for(1000)
+    assert page.text() == "4321"
+    assert asked == ["1234"]
+    page.see("composed")
+
+
+def test_a_composition_that_begins_in_a_pause_waits_for_its_end(visit):
+    page = visit()
+    asked = listened(page)
+    page.page.clock.install()
+    page.page.focus("#text")
+    page.page.keyboard.type("3")
+    keyboard = page.page.context.new_cdp_session(page.page)
+    one = {"text": "y", "selectionStart": 1, "selectionEnd": 1}
+    keyboard.send("Input.imeSetComposition", one)
+    page.page.clock.run_for(1000)
+    assert asked == []
+    with page.answered():
+        keyboard.send("Input.insertText", {"text": "1"})
+        page.page.clock.run_for(1000)
+    assert asked == ["31"]
+
+
+def test_a_small_beam_is_all_that_the_page_offers_and_asks_for(visit, models):
+    assert models["arabic"].settings.search.beam_size == 1
+    with serving({"arabic": models["arabic"]}, beam_size=2) as (address, _):
+        page = visit(address)
+        page.write("خب")
+        assert page.page.locator("#beam option").all_text_contents() == ["1", "2"]
+        assert page.page.input_value("#beam") == "2"
+        page.see("small-beam")
+
+
+def test_a_models_own_beam_is_offered_though_it_is_larger_than_others_may_be(visit, models):
+    assert models["bahdanau2015"].settings.search.beam_size == 5
+    with serving({"bahdanau2015": models["bahdanau2015"]}, beam_size=2) as (address, _):
+        page = visit(address)
+        page.write("1234")
+        assert page.page.input_value("#beam") == "5"
+        assert "8" not in page.page.locator("#beam option").all_text_contents()
+
+
+def test_more_lines_than_a_request_may_hold_are_asked_for_in_portions(visit, models):
+    with serving({"bahdanau2015": models["bahdanau2015"]}, lines=3) as (address, _):
+        page = visit(address)
+        asked = listened(page)
+        lines = [str(number) for number in range(1000, 1009)]
+        page.write("\n".join(lines))
+        expected = models["bahdanau2015"].translate(lines, beam_size=5)
+        assert others(page) == [one.text for one in expected]
+        assert [text for text in asked if isinstance(text, list)] == [
+            lines[0:3],
+            lines[3:6],
+            lines[6:8],
+        ]
+        assert page.text("#problem") == ""
+        page.see("portions")
+
+
+def test_the_line_with_the_cursor_is_shown(visit):
+    page = visit()
+    page.write("1234\n9870")
+    assert others(page) == ["4321", "0789"]
+    assert page.text() == "0789"
+    page.page.focus("#text")
+    with page.answered():
+        page.page.keyboard.press("ArrowUp")
+    assert page.text() == "4321"
+    assert page.page.get_attribute("#lines button >> nth=0", "aria-current") == "true"
+    page.see("cursor-moved")
+
+
+def test_moving_within_a_line_or_selecting_all_asks_for_nothing(visit):
+    page = visit()
+    page.write("1234\n9870")
+    others(page)
+    asked = listened(page)
+    page.page.clock.install()
+    page.page.focus("#text")
+    page.page.keyboard.press("ArrowLeft")
+    page.page.clock.run_for(1000)
+    page.page.keyboard.press("Control+a")
+    page.page.clock.run_for(1000)
+    assert page.text() == "0789"
+    assert asked == []
