@@ -242,7 +242,7 @@ def test_a_model_that_has_come_apart_is_refused(monkeypatch):
         with torch.no_grad():
             for weight in job.model.parameters():
                 weight.fill_(1e30)
-        return 1.0, 1
+        return (lambda: 1.0), 1
 
     monkeypatch.setattr(Judge, "_translated", broken)
     monkeypatch.setattr("regard.training.loop.update", blown_up)
