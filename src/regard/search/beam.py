@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from regard.errors import InputError
@@ -247,7 +247,7 @@ class _Search:
         done = live.totals[:, 0] == NEVER
         num_rows = self.W * int(np.count_nonzero(~done))
         leave = -(-num_rows // ROWS) < len(self.tiles[0].states)
-        kept = (~done if leave else np.ones_like(done)).nonzero()[0]
+        kept = _packed(~done) if leave else np.arange(len(done))
         num_slots = self.words.shape[1]
         # a line that is done need not move
         own = np.arange(self.W) % num_slots
@@ -257,3 +257,11 @@ class _Search:
         self.words, self.totals = live.words[kept], live.totals[kept]
         if num_rows:
             self.tiles = [tiles.gather(rows) for tiles in self.tiles]
+
+
+def _packed(live: Bool[np.ndarray, "B"]) -> Int[np.ndarray, "L"]:
+    """Return which lines stay, the last in the places of those that leave: few need to move."""
+    number = int(np.count_nonzero(live))
+    places = np.arange(number)
+    places[~live[:number]] = number + live[number:].nonzero()[0]
+    return places

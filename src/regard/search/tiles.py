@@ -91,14 +91,16 @@ class Tiles:
         return replace(self, states=states), joined.logits[:n], weights
 
     def gather(self, rows: Int[np.ndarray, "m"]) -> "Tiles":
-        """Take rows, in any order and number; memories are copied only where a row's changes."""
+        """Take rows, in any order and number; memories are copied where a tile of them changes."""
         if len(rows) == len(self.reads) and np.array_equal(rows, np.arange(len(rows))):
             return self
         reads = self.reads[rows]
         states = self._cut(type(self.states[0]).join(self.states), rows)
-        memories = self.memories
-        if not np.array_equal(reads, self.reads):
-            memories = self._cut(self.sources, reads)
+        memories = []
+        for tile in range(len(states)):
+            here = slice(tile * ROWS, (tile + 1) * ROWS)
+            same = np.array_equal(reads[here], self.reads[here][: len(reads[here])])
+            memories += [self.memories[tile]] if same else self._cut(self.sources, reads[here])
         return Tiles(self.model, self.sources, reads, memories, states)
 
     def _cut(self, record: Any, rows: Int[np.ndarray, "m"]) -> list[Any]:

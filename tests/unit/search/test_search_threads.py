@@ -10,6 +10,7 @@ from search_cases import FEW, lines, model
 from regard.models import PRESETS
 from regard.nn.rows import each_part
 from regard.search import Request, search
+from regard.search.beam import _packed
 from regard.search.threads import batches, one_core_each
 from regard.search.tiles import ROWS, Tiles, span
 from search_options import wanted
@@ -141,10 +142,23 @@ def test_only_what_changes_is_copied():
     moved, _, _ = several.step(torch.tensor([4, 5, 6]), None)
     # rows of one source change places: their states move, what they look at need not
     swapped = moved.gather(np.array([1, 0, 2]))
-    assert swapped.memories is several.memories
+    assert swapped.memories[0] is several.memories[0]
     assert torch.equal(swapped.states[0].shown[:3], moved.states[0].shown[[1, 0, 2]])
     left = swapped.gather(np.array([2]))
     assert torch.equal(left.memories[0].keys[0], tiles.memories[0].keys[0])
+    # of two tiles only the one that lost a row is filled anew
+    wide = tiles.gather(np.arange(2 * ROWS) % 2)
+    rows = np.delete(np.arange(2 * ROWS), [ROWS])
+    fewer = wide.gather(rows)
+    assert fewer.memories[0] is wide.memories[0]
+    assert fewer.memories[1].mask[0].sum() == 1
+
+
+def test_lines_that_stay_keep_their_places_where_they_can():
+    live = np.array([True, False, True, False, False, True, True])
+    assert _packed(live).tolist() == [0, 5, 2, 6]
+    assert _packed(~live).tolist() == [3, 1, 4]
+    assert _packed(np.ones(3, dtype=bool)).tolist() == [0, 1, 2]
 
 
 def lies_whole(record):
