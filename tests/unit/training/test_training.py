@@ -145,6 +145,8 @@ def killed_runs(folder, kills, seed):
         assert process.returncode == -signal.SIGKILL
 
 
+# the command is killed in every run of the tests: tests/invariant/test_resume_by_command.py
+@pytest.mark.slow
 def test_a_killed_run_ends_in_the_same_bytes(tmp_path):
     run(tmp_path / "whole", **RESUMED)
     killed_runs(tmp_path / "killed", kills=3, seed=int(os.environ["REGARD_SEED"]))
