@@ -192,6 +192,11 @@ def decode(peer: Peer, setup: Setup) -> dict[str, float]:
     short, long = (len(setup.task.lines(part, "source")) for part in ("dev", "long"))
     for beam in (1, 5):
         took = [translate(peer, setup, part, beam).seconds for part in ("dev", "long")]
+        if took[1] <= took[0]:
+            raise SystemExit(
+                f"{peer.name} took {took[0]:.1f} s for {short:,} words and {took[1]:.1f} s for "
+                f"{long:,}, but more must take longer; a quieter machine would do"
+            )
         figures[name(beam)] = (long - short) / (took[1] - took[0])
         written = (setup.folder / f"dev.{beam}").read_text(encoding="utf-8").split()
         figures[f"symbols, {name(beam)}"] = len(written) / short
