@@ -51,9 +51,9 @@ def test_a_copy_is_sent_back_as_the_unknown_symbol_it_stands_for(visit):
                 asked(later).prefix,
                 asked(take(NONE, answer, 3, null)),
                 asked(drop(both, both.changes[0])).prefix,
-                asked(take(both, ["a", "b", "c"], 0, "a")).prefix,
+                asked(take(both, { tokens: ["a", "b", "c"] }, 0, "a")).prefix,
                 asked(whole(NONE, answer, [other, answer])).prefix,
-                asked(take(NONE, ["a", "b", "a"], 1, "c")).prefix,
+                asked(take(NONE, { tokens: ["a", "b", "a"] }, 1, "c")).prefix,
             ];
         }"""
     )

@@ -99,7 +99,7 @@ class Judge:
     def _loss(self, model: Seq2Seq) -> float:
         """Return −log p of a target symbol, on average."""
         corpus = self.prepared.dev_corpus
-        device = model.target_embedding.weight.device
+        device = model.device
         total, tokens = 0.0, 0
         widths = np.maximum(corpus.source_lengths, corpus.target_lengths)
         for rows in in_order(widths, self.batch_tokens)[0]:

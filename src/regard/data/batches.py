@@ -39,7 +39,7 @@ class Batch:
 
     @property
     def roomy_shape(self) -> tuple[int, int, int]:
-        """The least of few shapes that holds the batch: rows by sixteens, widths by an eighth."""
+        """The least of few shapes that holds the batch: rows by sixteens, few widths an octave."""
         return (
             -(-self.source.shape[0] // ROWS) * ROWS,
             _roomy(self.source.shape[1]),

@@ -9,15 +9,14 @@ from torch import Tensor
 from regard.kernels import Asking
 from regard.nn.attention import Attention
 from regard.nn.scores import (
-    AdditiveScore,
     BilinearScore,
-    ConcatScore,
     DotScore,
     ScaledDotScore,
+    TanhScore,
 )
 from regard.nn.stack import Stack
 
-KNOWN = AdditiveScore | BilinearScore | ConcatScore | DotScore | ScaledDotScore
+KNOWN = BilinearScore | DotScore | ScaledDotScore | TanhScore
 """The scores that a recurrence of `kernels` can ask by."""
 
 
@@ -41,7 +40,7 @@ def asking(
 ) -> tuple[Asking, Float[Tensor, "B S A"]]:
     """Return how a state asks, and the keys it asks: a scale is put into them, once."""
     score = attention.score
-    if isinstance(score, AdditiveScore | ConcatScore):
+    if isinstance(score, TanhScore):
         return Asking(score.query_weight, score.v), keys
     scaled = isinstance(score, ScaledDotScore)
     return Asking(None, None), keys * keys.shape[-1] ** -0.5 if scaled else keys

@@ -23,7 +23,7 @@ from regard.models.seq2seq import Scored, Seq2Seq
 from regard.nn.attention import Memory, impose
 from regard.nn.masks import masked_softmax
 from regard.nn.readouts import LinearLayer, MaxoutLayer, TanhLayer
-from regard.nn.scores import AdditiveScore, ConcatScore
+from regard.nn.scores import Score, TanhScore
 
 WORDS = 4096
 """The most words that a table is made of; of more, those that are fed are projected."""
@@ -64,12 +64,11 @@ class Ahead(ABC):
         self.max_target_length = model.max_target_length
         self.cell, self.score = decoder.stack.layers[0], decoder.attention.score
         self.reading = _reading(model, decoder)
-        G, E = self.cell.W.weight.shape[0], model.target_embedding.weight.shape[1]
-        self.G = G
+        V, E = model.target_embedding.weight.shape
+        self.G = self.cell.W.weight.shape[0]
         W_y, self.W_other = self.cell.W.weight.tensor_split([E], dim=1)
         self.word = _columns(W_y, self.reading.previous)
         self.bias = torch.cat([_bias(self.cell.W), self.reading.bias])
-        V = model.target_embedding.weight.shape[0]
         self.table = None if V > WORDS else self._project(torch.arange(V, device=self.device))
 
     def start(
@@ -104,7 +103,7 @@ class Ahead(ABC):
         self, query: Float[Tensor, "B A"], memory: Memory, imposed: Tensor | None
     ) -> tuple[Float[Tensor, "B X"], Float[Tensor, "B 1 S"]]:
         """Return what was found, as it is used, and the weights."""
-        if isinstance(self.score, AdditiveScore | ConcatScore):
+        if isinstance(self.score, TanhScore):
             scores = self.score.compare(query[:, None], memory.keys)
         else:
             scores = self.score(query[:, None], memory.keys)
@@ -129,7 +128,7 @@ class _LooksFirst(Ahead):
 
     def __init__(self, model: Seq2Seq, decoder: BahdanauDecoder) -> None:
         super().__init__(model, decoder)
-        asked = _query_weight(self.score, decoder.state_size)
+        asked = _query_weight(self.score, self.cell.met)
         self.context = _columns(self.W_other, self.reading.context)
         self.old = _columns(asked, self.cell.met, self.reading.old)
         self.sizes = [asked.shape[0], self.cell.met.shape[0], self.reading.old.shape[0]]
@@ -159,7 +158,7 @@ class _MovesFirst(Ahead):
 
     def __init__(self, model: Seq2Seq, decoder: LuongDecoder, W_c: nn.Linear) -> None:
         super().__init__(model, decoder)
-        asked = _query_weight(self.score, decoder.state_size)
+        asked = _query_weight(self.score, self.cell.met)
         C, R = W_c.weight.tensor_split([-decoder.state_size], dim=1)
         self.context = _columns(C, self.reading.context)
         self.feeding, self.feed = decoder.input_feeding, _columns(self.W_other)
@@ -226,11 +225,9 @@ def _reading(model: Seq2Seq, decoder: BahdanauDecoder | LuongDecoder) -> _Readin
     return _Reading(parts["previous"], parts["context"], parts["old_state"], new, bias)
 
 
-def _query_weight(score: nn.Module, state_size: int) -> Float[Tensor, "A D"]:
+def _query_weight(score: Score, like: Float[Tensor, "P D"]) -> Float[Tensor, "A D"]:
     """Return what makes a query of a state; no rows where the state itself asks."""
-    if isinstance(score, AdditiveScore | ConcatScore):
-        return score.query_weight
-    return next(score.parameters(), torch.zeros(0)).new_zeros(0, state_size)
+    return score.query_weight if isinstance(score, TanhScore) else like[:0]
 
 
 def _columns(*matrices: Float[Tensor, "_ I"]) -> Float[Tensor, "I O"]:

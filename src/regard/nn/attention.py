@@ -15,7 +15,7 @@ from regard.errors import ConfigError, InputError
 from regard.nn.masks import masked_softmax
 from regard.nn.positions import RelativePositions, RotaryPositions
 from regard.nn.rows import Rows
-from regard.nn.scores import AdditiveScore, ConcatScore, ScaledDotScore, Score
+from regard.nn.scores import AdditiveScore, ScaledDotScore, Score, TanhScore
 
 
 @dataclass(frozen=True)
@@ -168,11 +168,11 @@ class Attention(nn.Module):
         return plain and isinstance(self.score, ScaledDotScore)
 
     @property
-    def _additive(self) -> AdditiveScore | ConcatScore | None:
+    def _additive(self) -> TanhScore | None:
         """The score, where all there is to do is its weights and their sum."""
         if self.window is not None or self.relative is not None or self.covers or self.drops:
             return None
-        return self.score if isinstance(self.score, AdditiveScore | ConcatScore) else None
+        return self.score if isinstance(self.score, TanhScore) else None
 
     @property
     def drops(self) -> bool:

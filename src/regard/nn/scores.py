@@ -30,8 +30,25 @@ class Score(nn.Module, ABC):
         """Score every query against every prepared key."""
 
 
+class TanhScore(Score):
+    """score(q, k) = vᵀ tanh(q + k), where query and key have been multiplied already."""
+
+    v: nn.Parameter
+
+    @property
+    @abstractmethod
+    def query_weight(self) -> Float[Tensor, "A D"]:
+        """What a query is multiplied by."""
+
+    def compare(
+        self, q: Float[Tensor, "*B T A"], keys: Float[Tensor, "*B S A"]
+    ) -> Float[Tensor, "*B T S"]:
+        """Score queries that have met `query_weight` already."""
+        return kernels.additive_scores(q, keys, self.v)
+
+
 @final
-class AdditiveScore(Score):
+class AdditiveScore(TanhScore):
     """Additive score (Bahdanau et al. 2015, A.1.2).
 
     score(q, k) = vᵀ tanh(W_q q + W_k k)
@@ -50,8 +67,8 @@ class AdditiveScore(Score):
         self.w_c = nn.Parameter(torch.randn(align_size) * align_size**-0.5) if coverage else None
 
     @property
+    @override
     def query_weight(self) -> Float[Tensor, "A D"]:
-        """What a query is multiplied by."""
         return self.W_q.weight
 
     @override
@@ -69,15 +86,9 @@ class AdditiveScore(Score):
             return self.compare(self.W_q(query), keys)
         return kernels.coverage_scores(self.W_q(query), keys, self.v, coverage, self.w_c)
 
-    def compare(
-        self, q: Float[Tensor, "*B T A"], keys: Float[Tensor, "*B S A"]
-    ) -> Float[Tensor, "*B T S"]:
-        """Score queries that have met `query_weight` already."""
-        return kernels.additive_scores(q, keys, self.v)
-
 
 @final
-class ConcatScore(Score):
+class ConcatScore(TanhScore):
     """Concat score (Luong et al. 2015, §3.1).
 
     score(q, k) = vᵀ tanh(W [q; k])
@@ -92,8 +103,8 @@ class ConcatScore(Score):
         self.v = nn.Parameter(torch.randn(align_size) * align_size**-0.5)
 
     @property
+    @override
     def query_weight(self) -> Float[Tensor, "A D"]:
-        """What a query is multiplied by."""
         return self.W.weight[:, : self.query_size]
 
     @override
@@ -105,12 +116,6 @@ class ConcatScore(Score):
         self, query: Float[Tensor, "*B T D"], keys: Float[Tensor, "*B S A"]
     ) -> Float[Tensor, "*B T S"]:
         return self.compare(nn.functional.linear(query, self.query_weight), keys)
-
-    def compare(
-        self, q: Float[Tensor, "*B T A"], keys: Float[Tensor, "*B S A"]
-    ) -> Float[Tensor, "*B T S"]:
-        """Score queries that have met `query_weight` already."""
-        return kernels.additive_scores(q, keys, self.v)
 
 
 @final

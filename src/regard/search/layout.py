@@ -32,7 +32,7 @@ def laid_out(model: Seq2Seq) -> Laid:
     kept; one that may still learn is laid anew each time, since not every optimizer tells of what
     it changes. A GPU lays things as it likes itself.
     """
-    if model.target_embedding.weight.device.type != "cpu":
+    if model.device.type != "cpu":
         return Laid(model, model)
     weights = [w for part in (model.decoder, model.readout) for w in part.parameters()]
     if any(weight.requires_grad for weight in weights):

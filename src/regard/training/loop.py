@@ -85,13 +85,13 @@ class Job:
 
 def train(job: Job, report: Report, stop: Callable[[], bool] = lambda: False) -> Progress:
     """Teach the model, from its last saved state on; `stop` is asked after every update."""
-    with repeatable(job.model.target_embedding.weight.device, job.config.precision):
+    with repeatable(job.model.device, job.config.precision):
         return _train(job, report, stop)
 
 
 def _train(job: Job, report: Report, stop: Callable[[], bool]) -> Progress:
     config, model = job.config, job.model
-    on_gpu = model.target_embedding.weight.device.type == "cuda"
+    on_gpu = model.device.type == "cuda"
     optimizer, gradients = make_optimizer(model, config), make_gradients(model, config)
     progress = job.folder.load(model, optimizer)
     if job.reopened:
@@ -168,14 +168,14 @@ Gradients = Callable[[list[Batch], int], Callable[[], float]]
 def make_gradients(model: Seq2Seq, config: TrainConfig) -> Gradients:
     """Return what computes gradients where the model is."""
     loss_of = partial(batch_loss, model, config)
-    if model.target_embedding.weight.device.type == "cuda":
+    if model.device.type == "cuda":
         return Recorded(model, loss_of)
     return partial(plain_gradients, loss_of)
 
 
 def batch_loss(model: Seq2Seq, config: TrainConfig, batch: Batch) -> Float[Tensor, ""]:
     """Return the summed loss of a batch, wherever it lies."""
-    device = model.target_embedding.weight.device
+    device = model.device
     with torch.autocast(device.type, torch.bfloat16, enabled=config.precision == "bfloat16"):
         b = batch.to(device)
         given = b.source, b.source_mask, b.fed, b.target, b.target_mask

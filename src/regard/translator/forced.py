@@ -29,7 +29,7 @@ def forced(
 
     In the geometry of the search, so that company does not count.
     """
-    device = models[0].target_embedding.weight.device
+    device = models[0].device
     fed = torch.tensor([[BOS, *words]] * ROWS, device=device)
     limits = [m.max_target_length for m in models if m.max_target_length is not None]
     if limits and fed.shape[1] > min(limits):
@@ -86,7 +86,7 @@ def _moved(
     model: Seq2Seq, source: Sequence[int], words: Sequence[int], places: Sequence[int]
 ) -> Float[Tensor, "B S"]:
     """Score the word at each place in a copy of its own: one backward pass has all gradients."""
-    device = model.target_embedding.weight.device
+    device = model.device
     fed = torch.tensor([[BOS, *words]] * len(places), device=device)
     ids = torch.tensor([list(source)] * len(places), device=device)
     embedded: list[Tensor] = []

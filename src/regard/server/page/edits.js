@@ -8,12 +8,10 @@ export const NONE = Object.freeze({ changes: [], prefix: [], pins: {}, end: null
 
 export const untouched = (edits) => !edits.changes.length && !Object.keys(edits.pins).length;
 
-// What the server takes for an answer's tokens; those alone are taken as they are printed.
+// What the server takes for an answer's tokens.
 const symbols = ({ tokens, unknown }) => tokens.map((token, at) => (unknown?.[at] ? null : token));
 
-// `said` is an answer, { tokens, unknown }, or tokens alone.
-export function take(edits, said, at, to) {
-  const answer = said.tokens ? said : { tokens: said };
+export function take(edits, answer, at, to) {
   const already = edits.changes.find((change) => change.at === at && change.whole === undefined);
   const from = already ? already.from : (answer.tokens[at] ?? null);
   const unknown = already ? already.unknown : Boolean(answer.unknown?.[at]);
