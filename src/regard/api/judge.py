@@ -19,6 +19,7 @@ from regard.errors import InputError
 from regard.metrics.lines import edit_statistics
 from regard.metrics.scores import LOWER_IS_BETTER, evaluate
 from regard.models.seq2seq import Seq2Seq
+from regard.search.tiles import rows_of
 from regard.store import Saved
 from regard.training.loop import Sample, Validation
 from regard.training.loss import summed_loss
@@ -69,10 +70,13 @@ class Judge:
     def time(self) -> float:
         """Guess the seconds of a validation: of one batch, as long as its targets are."""
         search = self.translator.settings.search
-        lines = [source for source, _ in self.prepared.dev[: search.batch_size]]
+        together = max(search.batch_size, rows_of(self.translator.models[0].device))
+        lines = [source for source, _ in self.prepared.dev[:together]]
         if self.metric == "loss":
             lines = lines[:2]
         longest = max(1, int(self.prepared.dev_corpus.target_lengths.mean()))
+        # what is loaded or compiled at the first time is not what a validation takes
+        self._translated(lines[:1], max_length=1, min_length=0)
         start = time.perf_counter()
         self._translated(lines, max_length=min(longest, search.max_length), min_length=0)
         took = time.perf_counter() - start

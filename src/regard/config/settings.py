@@ -174,7 +174,7 @@ class SearchConfig:
     """Where the randomness of sampling begins."""
 
     batch_size: int = 32
-    """Lines decoded together; no output depends on it."""
+    """Lines decoded together, on a GPU at least as many; no output depends on it."""
 
     def __post_init__(self) -> None:
         refuse("search", self, self._problems())

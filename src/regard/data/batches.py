@@ -71,19 +71,22 @@ def _roomy(length: int) -> int:
 
 def make_batch(corpus: Corpus, indexes: Sequence[int] | NDArray[Any]) -> Batch:
     """Read rows of a corpus and lay them side by side."""
-    rows = [corpus[int(index)] for index in indexes]
-    source, source_mask = _padded([source for source, _ in rows])
-    target, target_mask = _padded([np.append(target, EOS) for _, target in rows])
+    rows = np.asarray(indexes)
+    sources, targets = corpus.read(rows)
+    source, source_mask = _padded(sources, corpus.source_lengths[rows])
+    lengths = corpus.target_lengths[rows]
+    target, target_mask = _padded(np.insert(targets, np.cumsum(lengths), EOS), lengths + 1)
     fed = torch.full_like(target, BOS)
     # what is fed stops where the target does: behind the last word stands PAD, not EOS
     fed[:, 1:] = target[:, :-1].masked_fill(~target_mask[:, 1:], PAD)
     return Batch(source, source_mask, fed, target, target_mask)
 
 
-def _padded(lines: list[NDArray[Any]]) -> tuple[Int64[Tensor, "B S"], Bool[Tensor, "B S"]]:
+def _padded(
+    lines: NDArray[Any], lengths: NDArray[Any]
+) -> tuple[Int64[Tensor, "B S"], Bool[Tensor, "B S"]]:
     """Fill up with PAD; at least one position, so that a source without any is a tensor too."""
-    lengths = np.array([len(line) for line in lines])
     mask = np.arange(max(1, lengths.max())) < lengths[:, None]
     ids = np.full(mask.shape, PAD, dtype=np.int64)
-    ids[mask] = np.concatenate(lines)
+    ids[mask] = lines
     return torch.from_numpy(ids), torch.from_numpy(mask)

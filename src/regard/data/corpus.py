@@ -145,7 +145,7 @@ class _Column:
 
 @final
 class Corpus:
-    """Encoded pairs, read from disk row by row; only their lengths are in memory."""
+    """Encoded pairs, read from disk row by row; only where they lie is in memory."""
 
     def __init__(self, folder: Path, note: dict[str, Any]) -> None:
         self.folder = folder
@@ -154,7 +154,7 @@ class Corpus:
         self._offsets = self._opened("offsets.npy", _OFFSETS, 2 * note["pairs"] + 1)
         if _fingerprint(map(_digest, (self._ids, self._offsets))) != self.fingerprint:
             raise ValueError("what it holds is not what was written")
-        self.source_lengths, self.target_lengths = self._lengths(note["pairs"])
+        self._read_offsets(note["pairs"])
 
     @classmethod
     def open(cls, folder: Path) -> "Corpus":
@@ -177,14 +177,23 @@ class Corpus:
     def __getitem__(self, row: int) -> tuple[Ids, Ids]:
         if not 0 <= row < len(self):
             raise IndexError(f"row {row} of {len(self)}")
-        source, target = int(self.source_lengths[row]), int(self.target_lengths[row])
-        start = int(self._read(self._offsets, _OFFSETS, 2 * row, 1)[0])
-        ids = self._read(self._ids, _IDS, start, source + target)
-        return ids[:source], ids[source:]
+        return self.read(np.array([row]))
 
-    def _read(self, file: int, kind: np.dtype[Any], start: int, count: int) -> NDArray[Any]:
-        data = os.pread(file, count * kind.itemsize, _HEADER + start * kind.itemsize)
-        if len(data) < count * kind.itemsize:
+    def read(self, rows: NDArray[Any]) -> tuple[Ids, Ids]:
+        """Return the ids of rows end to end, their sources' and their targets'."""
+        sizes = np.stack([self.source_lengths[rows], self.target_lengths[rows]], axis=1)
+        ids = self._read(self._ids, _IDS, self._starts[rows], sizes.sum(axis=1))
+        of_source = np.repeat(np.tile([True, False], len(rows)), sizes.ravel())
+        return ids[of_source], ids[~of_source]
+
+    def _read(
+        self, file: int, kind: np.dtype[Any], starts: NDArray[Any], counts: NDArray[Any]
+    ) -> NDArray[Any]:
+        """Read several pieces of a column, end to end."""
+        places, sizes = _HEADER + starts * kind.itemsize, counts * kind.itemsize
+        pieces = zip(sizes.tolist(), places.tolist(), strict=True)
+        data = b"".join([os.pread(file, size, place) for size, place in pieces])
+        if len(data) < sizes.sum():
             problem = "the corpus was cut while it was read; encoding the pairs again would do"
             raise DataError(str(self.folder), None, problem)
         return np.frombuffer(data, dtype=kind)
@@ -198,14 +207,16 @@ class Corpus:
             raise ValueError(f"{name} has another header")
         return descriptor
 
-    def _lengths(self, pairs: int) -> tuple[Ids, Ids]:
-        source, target = np.empty(pairs, dtype=np.int32), np.empty(pairs, dtype=np.int32)
+    def _read_offsets(self, pairs: int) -> None:
+        self.source_lengths, self.target_lengths = np.empty((2, pairs), dtype=np.int32)
+        self._starts = np.empty(pairs, dtype=np.int64)
         for start in range(0, pairs, _CHUNK):
-            end = min(start + _CHUNK, pairs)
-            offsets = self._read(self._offsets, _OFFSETS, 2 * start, 2 * (end - start) + 1)
+            here = slice(start, min(start + _CHUNK, pairs))
+            count = 2 * (here.stop - start) + 1
+            offsets = self._read(self._offsets, _OFFSETS, np.array([2 * start]), np.array([count]))
             lengths = np.diff(offsets)
-            source[start:end], target[start:end] = lengths[::2], lengths[1::2]
-        return source, target
+            self.source_lengths[here], self.target_lengths[here] = lengths[::2], lengths[1::2]
+            self._starts[here] = offsets[:-1:2]
 
 
 def _digest(descriptor: int) -> bytes:

@@ -103,7 +103,7 @@ class BahdanauDecoder(Decoder[RecurrentState, Memory]):
         ask, keys = asking(self.attention, memory.keys)
         shown, weights, h, c = kernels.look_then_move(
             cell.op,
-            functional.linear(previous, W_y, cell.W.bias),
+            kernels.linear(previous, W_y, cell.W.bias),
             functional.linear(memory.values, W_c),
             keys,
             memory.mask,

@@ -127,7 +127,7 @@ class LuongDecoder(Decoder[RecurrentState, Memory]):
         )
         shown, weights, h, c = kernels.move_then_look(
             cell.op,
-            functional.linear(previous, W_y, cell.W.bias),
+            kernels.linear(previous, W_y, cell.W.bias),
             functional.linear(values, C, W_c.bias),
             keys,
             mask,

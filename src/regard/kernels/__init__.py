@@ -14,6 +14,7 @@ from regard.kernels.reference import (
     reverse,
 )
 
+linear = CHOICES["linear"].run
 masked_softmax = CHOICES["masked_softmax"].run
 additive_scores = CHOICES["additive_scores"].run
 coverage_scores = CHOICES["coverage_scores"].run
@@ -48,6 +49,7 @@ __all__ = [
     "gru_before_gates",
     "gru_before_scan",
     "last_visible",
+    "linear",
     "linear_loss",
     "look_then_move",
     "lstm_gates",

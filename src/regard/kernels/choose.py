@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 from torch.optim import Optimizer
 
 from regard.kernels import (
@@ -83,6 +84,13 @@ def _needs_rough(call: Call) -> str | None:
     return _needs_triton(call)
 
 
+def _needs_odd_width(call: Call) -> str | None:
+    if call.device != "cuda" or not torch.is_autocast_enabled("cuda"):
+        return "needs a CUDA device and precision = bfloat16"
+    even = call.arguments and call.arguments[0].shape[-1] % library.EVEN == 0
+    return "has nothing to fill up" if even else None
+
+
 def _needs_additive_gru(call: Call) -> str | None:
     cell, *_, asking, _ = call.arguments or ("gru_before", None, None)
     if cell == "lstm":
@@ -117,6 +125,17 @@ _LIBRARY = "the library computes exactly this function"
 _PLAIN = "plain PyTorch", "no faster one yet"
 
 CHOICES = {
+    "linear": Choice(
+        (
+            Candidate(
+                library.filled_linear,
+                "filled up",
+                "products of odd widths are slow",
+                _needs_odd_width,
+            ),
+            Candidate(functional.linear, "torch.nn.functional.linear", _LIBRARY),
+        )
+    ),
     "masked_softmax": _only(reference.masked_softmax, *_PLAIN),
     "additive_scores": _only(reference.additive_scores, *_PLAIN),
     "coverage_scores": _only(reference.coverage_scores, *_PLAIN),

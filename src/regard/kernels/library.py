@@ -10,6 +10,9 @@ from torch.nn import functional
 
 from regard.kernels.reference import Weights, last_visible, reverse
 
+EVEN = 8
+"""Numbers of two bytes that a GPU's fast products read at once."""
+
 
 def scaled_dot_attention(
     q: Float[Tensor, "*B T K"],
@@ -27,6 +30,15 @@ def scaled_dot_attention(
         q, k, v, attn_mask=mask | blind, dropout_p=dropout
     )
     return context.masked_fill(blind, 0.0)
+
+
+def filled_linear(
+    x: Float[Tensor, "*B I"], W: Float[Tensor, "O I"], b: Float[Tensor, "O"] | None = None
+) -> Float[Tensor, "*B O"]:
+    """W x + b in autocast's numbers, x and W filled up with zeros to rows of whole 16 bytes."""
+    low = torch.get_autocast_dtype(x.device.type)
+    x, W = (functional.pad(part.to(low), (0, -x.shape[-1] % EVEN)) for part in (x, W))
+    return functional.linear(x, W, b)
 
 
 def elman_scan(

@@ -48,7 +48,7 @@ class TanhLayer(Layer):
 
     @override
     def forward(self, x: Float[Tensor, "*B X"]) -> Float[Tensor, "*B O"]:
-        return self.bend(self.W(x))
+        return self.bend(kernels.linear(x, self.W.weight, self.W.bias))
 
     def bend(self, x: Float[Tensor, "*B O"]) -> Float[Tensor, "*B O"]:
         """Go on from W [inputs]."""
@@ -66,7 +66,7 @@ class MaxoutLayer(Layer):
 
     @override
     def forward(self, x: Float[Tensor, "*B X"]) -> Float[Tensor, "*B O"]:
-        return self.bend(self.W(x))
+        return self.bend(kernels.linear(x, self.W.weight, self.W.bias))
 
     def bend(self, x: Float[Tensor, "*B P"]) -> Float[Tensor, "*B O"]:
         """Go on from W [inputs]."""

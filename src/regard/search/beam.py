@@ -17,7 +17,7 @@ from regard.search.ranking import NEVER, best, draw, generator, ranked
 from regard.search.request import Hypothesis, Options, Request
 from regard.search.rules import Rules
 from regard.search.threads import batches, one_core_each
-from regard.search.tiles import ROWS, Tiles, span
+from regard.search.tiles import Tiles, rows_of, span
 from regard.symbols import BOS, EOS, PAD
 
 
@@ -33,9 +33,9 @@ def search(
     _refuse(models, requests, options)
     steppers = [laid_out(model).steps for model in models]
     lengths = [len(request.source) for request in requests]
-    # fewer lines than fill a tile are not worth a core of their own
-    least = max(1, ROWS // options.beam_size)
     device = models[0].device
+    # fewer lines than fill a tile are not worth a core of their own
+    least = max(1, rows_of(device) // options.beam_size)
 
     def work(numbers: list[int]) -> list[list[Hypothesis]]:
         return _fitting(steppers, [requests[number] for number in numbers], options)
@@ -246,7 +246,7 @@ class _Search:
         """Bring each row to its new hypothesis; lines that are done leave in whole tiles."""
         done = live.totals[:, 0] == NEVER
         num_rows = self.W * int(np.count_nonzero(~done))
-        leave = -(-num_rows // ROWS) < len(self.tiles[0].states)
+        leave = -(-num_rows // rows_of(self.device)) < len(self.tiles[0].states)
         kept = _packed(~done) if leave else np.arange(len(done))
         num_slots = self.words.shape[1]
         # a line that is done need not move

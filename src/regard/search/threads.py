@@ -24,10 +24,11 @@ def batches(
 ) -> list[list[int]]:
     """Return which lines go together: alike in length, the longest first.
 
-    There are enough batches for every core, unless they would have fewer lines than `least`.
+    There are enough batches for every core, unless they would have fewer lines than `least`. A GPU
+    is given no fewer, whatever was asked for: it would take as long.
     """
     share = -(-len(lengths) // _cores(device))
-    size = min(batch_size, max(share, least))
+    size = min(batch_size, max(share, least)) if device.type == "cpu" else max(batch_size, least)
     groups = defaultdict(list)
     # stable, and by length within a span too: what is alike in length is done at about one time
     for number in sorted(range(len(lengths)), key=lambda number: -lengths[number]):

@@ -1,8 +1,8 @@
 """One geometry for every line, so that its answer cannot depend on its neighbours.
 
-On a CPU the float32 result of a product changes with its number of rows. Here every product runs
-at ROWS rows, filled up with copies where fewer are needed, and a source is padded by its own length
-alone: a line meets the same shapes in whatever company it comes.
+The float32 result of a product changes with its number of rows. Here every product runs at one
+number of rows, filled up with copies where fewer are needed, and a source is padded by its own
+length alone: a line meets the same shapes in whatever company it comes.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,14 @@ from regard.symbols import PAD
 
 # a multiple of every vector width, so that no element-wise kernel has a tail of its own
 ROWS = 32
+# a GPU computes so many in the time of one
+GPU_ROWS = 256
 SPAN = 8
+
+
+def rows_of(device: torch.device) -> int:
+    """Return the number of rows at which everything is computed there."""
+    return ROWS if device.type == "cpu" else GPU_ROWS
 
 
 def span(length: int, limit: int | None = None) -> int:
@@ -38,7 +45,7 @@ def span(length: int, limit: int | None = None) -> int:
 
 @dataclass(frozen=True)
 class Tiles:
-    """The states and memories of n rows of one model, in tiles of ROWS.
+    """The states and memories of n rows of one model, in tiles of one size.
 
     Row i looks at source `reads[i]` of `sources`; `memories` has a copy for each row.
     """
@@ -53,11 +60,12 @@ class Tiles:
     def start(cls, model: Seq2Seq | Ahead, sources: Sequence[Sequence[int]]) -> "Tiles":
         """Encode sources that all have one span."""
         device = model.device
-        everything = torch.arange(ROWS, device=device)
+        size = rows_of(device)
+        everything = torch.arange(size, device=device)
         memories, states = [], []
-        for first in range(0, len(sources), ROWS):
-            tile = list(sources[first : first + ROWS])
-            tile += [tile[0]] * (ROWS - len(tile))
+        for first in range(0, len(sources), size):
+            tile = list(sources[first : first + size])
+            tile += [tile[0]] * (size - len(tile))
             lengths = np.array([len(source) for source in tile])
             width = span(len(tile[0]), model.max_source_length)
             visible = np.arange(width) < lengths[:, None]
@@ -78,11 +86,13 @@ class Tiles:
         self, words: Int[Tensor, "n"], imposed: Float[Tensor, "n L H S"] | None
     ) -> tuple["Tiles", Float[Tensor, "n V"], Float[Tensor, "n L H S"] | None]:
         """Feed a word to each row; return log-probabilities of the next, and weights."""
-        states, scored = [], []
+        states, scored, size = [], [], rows_of(self.model.device)
         for tile, (memory, state) in enumerate(zip(self.memories, self.states, strict=True)):
-            here = slice(tile * ROWS, (tile + 1) * ROWS)
-            pinned = None if imposed is None else _filled(imposed[here])
-            moved, step = self.model.step(state, _filled(words[here]), memory, imposed=pinned)
+            here = slice(tile * size, (tile + 1) * size)
+            fed, pinned = words[here], None if imposed is None else imposed[here]
+            missing = size - len(fed)
+            pinned = None if pinned is None else _filled(pinned, missing)
+            moved, step = self.model.step(state, _filled(fed, missing), memory, imposed=pinned)
             states.append(moved)
             log_probs = step.logits.float().log_softmax(dim=-1)
             scored.append(Scored(log_probs, step.weights))
@@ -96,23 +106,23 @@ class Tiles:
             return self
         reads = self.reads[rows]
         states = self._cut(type(self.states[0]).join(self.states), rows)
-        memories = []
+        memories, size = [], rows_of(self.model.device)
         for tile in range(len(states)):
-            here = slice(tile * ROWS, (tile + 1) * ROWS)
+            here = slice(tile * size, (tile + 1) * size)
             same = np.array_equal(reads[here], self.reads[here][: len(reads[here])])
             memories += [self.memories[tile]] if same else self._cut(self.sources, reads[here])
         return Tiles(self.model, self.sources, reads, memories, states)
 
     def _cut(self, record: Any, rows: Int[np.ndarray, "m"]) -> list[Any]:
         """Take rows of a record, in tiles."""
-        index = _filled(torch.from_numpy(rows), -len(rows) % ROWS)
+        size = rows_of(self.model.device)
+        index = _filled(torch.from_numpy(rows), -len(rows) % size)
         taken = record.gather(index.to(self.model.device))
-        return list(taken.split([ROWS] * (len(index) // ROWS)))
+        return list(taken.split([size] * (len(index) // size)))
 
 
-def _filled(rows: Tensor, missing: int | None = None) -> Tensor:
+def _filled(rows: Tensor, missing: int) -> Tensor:
     """Fill a tile up with copies of its first row."""
-    missing = ROWS - rows.shape[0] if missing is None else missing
     if missing == 0:
         return rows
     return torch.cat([rows, rows[:1].expand(missing, *rows.shape[1:])])

@@ -198,7 +198,10 @@ def update(
     job: Job, optimizer: Optimizer, gradients: Gradients, batches: list[Batch], step: int
 ) -> tuple[Callable[[], float], int]:
     """Make one update; return what reads its summed loss, and how many words there were."""
-    model, config = job.model.train(), job.config
+    model, config = job.model, job.config
+    # saying it to every part again would take longer than some updates
+    if not model.training:
+        model.train()
     # dropout depends on the seed and this update alone, however the run came here
     torch.manual_seed(config.seed * 1_000_003 + step)
     tokens = sum(batch.num_tokens for batch in batches)

@@ -11,7 +11,7 @@ from torch import Tensor
 from regard.errors import InputError
 from regard.models.seq2seq import Seq2Seq
 from regard.search.layout import laid_out
-from regard.search.tiles import ROWS, Tiles
+from regard.search.tiles import Tiles, rows_of
 from regard.symbols import BOS, EOS
 
 HELD = 2**23
@@ -30,7 +30,7 @@ def forced(
     In the geometry of the search, so that company does not count.
     """
     device = models[0].device
-    fed = torch.tensor([[BOS, *words]] * ROWS, device=device)
+    fed = torch.tensor([[BOS, *words]] * rows_of(device), device=device)
     limits = [m.max_target_length for m in models if m.max_target_length is not None]
     if limits and fed.shape[1] > min(limits):
         raise InputError(
@@ -55,7 +55,7 @@ def _unrolled(
     state, memory = begun.states[0], begun.memories[0]
     layers, heads = model.looks or (0, 0)
     width = len(model.target_embedding.weight) + layers * heads * len(source)
-    piece = max(1, HELD // (ROWS * width))
+    piece = max(1, HELD // (len(fed) * width))
     scores, weights = [], []
     for first in range(0, len(target), piece):
         here = slice(first, first + piece)

@@ -5,6 +5,7 @@ import torch
 
 from regard.kernels import CHOICES, Asking
 from regard.kernels.choose import Call, Candidate, Choice, on_cuda
+from regard.kernels.library import filled_linear
 
 
 def only_short(call):
@@ -92,3 +93,23 @@ def test_on_a_cpu_every_op_has_something_that_runs():
         "look_then_move",
         "move_then_look",
     }
+
+
+@pytest.mark.parametrize("width", [5, 8, 13])
+def test_a_product_that_is_filled_up_is_the_product(width):
+    x, W, b = torch.randn(3, 4, width), torch.randn(6, width), torch.randn(6)
+    given = [part.requires_grad_() for part in (x, W, b)]
+    with torch.autocast("cpu", torch.bfloat16):
+        found = [linear(*given) for linear in (filled_linear, torch.nn.functional.linear)]
+    ours, usual = ((y, *torch.autograd.grad(y.float().square().sum(), given)) for y in found)
+    for got, right in zip(ours, usual, strict=True):
+        torch.testing.assert_close(got, right, rtol=2e-2, atol=2e-2)
+
+
+def test_only_odd_widths_are_filled_up(monkeypatch):
+    call = Call("cuda", torch.float32, (torch.ones(2, 620),))
+    first = CHOICES["linear"].candidates[0]
+    assert first.refuses(call) == "needs a CUDA device and precision = bfloat16"
+    monkeypatch.setattr(torch, "is_autocast_enabled", lambda device: device == "cuda")
+    assert first.refuses(call) is None
+    assert first.refuses(call._replace(arguments=(torch.ones(2, 624),))) == "has nothing to fill up"

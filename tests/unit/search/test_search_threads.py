@@ -53,6 +53,11 @@ def test_few_lines_are_shared_out_among_the_cores_unless_too_few(threads):
     assert sizes(32, batch_size=32, least=6) == [8, 8, 8, 8]
 
 
+def test_a_gpu_is_given_whole_tiles():
+    found = batches([5] * 100, batch_size=32, least=51, device=torch.device("cuda"))
+    assert [len(numbers) for numbers in found] == [51, 49]
+
+
 def test_batches_are_worked_on_at_once_and_each_product_has_one_thread(threads):
     threads(2)
     meeting = threading.Barrier(2, timeout=60)

@@ -6,14 +6,16 @@ import torch
 import triton
 from torch import Tensor
 from torch.autograd.function import once_differentiable
-from torch.nn import functional
 from typing_extensions import override
 
 from regard.kernels import reference
 from regard.kernels.by_hand_casting import as_it_is
+from regard.kernels.choose import CHOICES
 from regard.kernels.cuda import additive
 from regard.kernels.cuda import recurrence as kernel
 from regard.kernels.cuda.arithmetic import product
+
+linear = CHOICES["linear"].run
 
 TILE = {"BM": 64, "BN": 32, "num_warps": 4, "num_stages": 4}
 # where enough programs are left to fill the device
@@ -261,7 +263,7 @@ def _before_gradient(dx: Tensor, old: Tensor, rh: Tensor) -> Tensor:
 
 def gru_before_scan(x: Tensor, h: Tensor, W: Tensor, U: Tensor, b: Tensor | None) -> Tensor:
     """`reference.scan` of `gru_before_step`"""
-    projected = functional.linear(x, W, b)
+    projected = linear(x, W, b)
     everywhere = torch.ones(1, *x.shape[:2], dtype=torch.bool, device=x.device)
     with as_it_is(x):
         states = GruScan.apply(False, projected[None], h[None], U[None], everywhere)
@@ -291,8 +293,8 @@ def _both(
     left: reference.Weights,
 ) -> tuple[Tensor, Tensor]:
     """Let the second reader have the line turned round."""
-    ahead = functional.linear(x, right.W, right.b)
-    back = functional.linear(x, left.W, left.b).flip(1)
+    ahead = linear(x, right.W, right.b)
+    back = linear(x, left.W, left.b).flip(1)
     sides = [ahead, back], [h, h], [right.U, left.U], [mask, mask.flip(1)]
     with as_it_is(x):
         states = GruScan.apply(after, *map(torch.stack, sides))
