@@ -3,6 +3,7 @@
 W [y; c] = W_y y + Σ_j α_j W_c h_j: what a word brings is a row of a table, what the source brings
 is projected once a line, and all matrices that meet the old state are one. The readout's first
 layer is cut the same way, so that the columns of all of these are the cell's gates, then its own.
+A step takes any whole number of tiles, and no row depends on how many.
 """
 
 from abc import ABC, abstractmethod
@@ -12,21 +13,19 @@ from typing import NamedTuple, final
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
-from torch.nn import functional
 from typing_extensions import override
 
 from regard.decoders.bahdanau import BahdanauDecoder
 from regard.decoders.fast import slow_because
 from regard.decoders.luong import LuongDecoder
 from regard.decoders.recurrent import RecurrentState
+from regard.models.reader import WORDS
 from regard.models.seq2seq import Scored, Seq2Seq
+from regard.models.tiled import Moving, Tiled, tiles
 from regard.nn.attention import Memory, impose
 from regard.nn.masks import masked_softmax
 from regard.nn.readouts import LinearLayer, MaxoutLayer, TanhLayer
 from regard.nn.scores import Score, TanhScore
-
-WORDS = 4096
-"""The most words that a table is made of; of more, those that are fed are projected."""
 
 PLACES = 24
 """The longest source that is projected; of a longer one, what was found there is.
@@ -54,7 +53,7 @@ def ahead(model: Seq2Seq) -> "Ahead | None":
 class Ahead(ABC):
     """What search needs of a model: `Seq2Seq` computes the same, in another order."""
 
-    context: Float[Tensor, "N X"]
+    context: Tiled
     """What is found is multiplied by."""
 
     def __init__(self, model: Seq2Seq, decoder: BahdanauDecoder | LuongDecoder) -> None:
@@ -63,12 +62,13 @@ class Ahead(ABC):
         self.max_source_length = model.max_source_length
         self.max_target_length = model.max_target_length
         self.cell, self.score = decoder.stack.layers[0], decoder.attention.score
-        self.reading = _reading(model, decoder)
+        self.moving, self.reading = Moving(self.cell), _reading(model, decoder)
         V, E = model.target_embedding.weight.shape
         self.G = self.cell.W.weight.shape[0]
         W_y, self.W_other = self.cell.W.weight.tensor_split([E], dim=1)
-        self.word = _columns(W_y, self.reading.previous)
-        self.bias = torch.cat([_bias(self.cell.W), self.reading.bias])
+        self.word = Tiled(W_y, self.reading.previous)
+        self.vocabulary, self.bias = Tiled(model.readout.weight), model.readout.bias
+        self.word_bias = torch.cat([_bias(self.cell.W), self.reading.bias])
         self.table = None if V > WORDS else self._project(torch.arange(V, device=self.device))
 
     def start(
@@ -76,8 +76,11 @@ class Ahead(ABC):
     ) -> tuple[Memory, RecurrentState]:
         """Read a batch of sources and stand before the first word."""
         memory, state = self.model.decoder.start(self.model.encode(source, source_mask))
-        if memory.values.shape[1] <= PLACES:
-            memory = replace(memory, values=memory.values @ self.context)
+        B, S, N = memory.values.shape
+        if S <= PLACES:
+            # the number of rows that are read together is always the same
+            projected = self.context(memory.values.reshape(B * S, N), size=B * S)
+            memory = replace(memory, values=projected.view(B, S, -1))
         return memory, state
 
     @abstractmethod
@@ -97,29 +100,37 @@ class Ahead(ABC):
     @torch.no_grad()
     def _project(self, words: Int[Tensor, "B"]) -> Float[Tensor, "B X"]:
         embedded = self.model.target_embedding(words[:, None])[:, 0]
-        return torch.addmm(self.bias, embedded, self.word)
+        return self.word(embedded, self.word_bias)
 
     def _look(
-        self, query: Float[Tensor, "B A"], memory: Memory, imposed: Tensor | None
+        self,
+        query: Float[Tensor, "B A"],
+        memory: Memory,
+        imposed: Tensor | None,
+        plus: Float[Tensor, "B X"],
     ) -> tuple[Float[Tensor, "B X"], Float[Tensor, "B 1 S"]]:
-        """Return what was found, as it is used, and the weights."""
-        if isinstance(self.score, TanhScore):
-            scores = self.score.compare(query[:, None], memory.keys)
-        else:
-            scores = self.score(query[:, None], memory.keys)
-        weights = masked_softmax(scores, memory.mask[:, None])
+        """Return what was found, as it is used, added to something, and the weights."""
+        compare = self.score.compare if isinstance(self.score, TanhScore) else self.score
+        places = list(tiles(len(query)))
+        scores = [compare(query[here, None], memory.keys[here]) for here in places]
+        weights = masked_softmax(torch.cat(scores), memory.mask[:, None])
         weights = impose(weights, None if imposed is None else imposed[:, 0])
-        found = (weights @ memory.values)[:, 0]
-        return found if memory.values.shape[1] <= PLACES else found @ self.context, weights
+        if memory.values.shape[1] > PLACES:
+            found = [weights[here] @ memory.values[here] for here in places]
+            return self.context(torch.cat(found)[:, 0], plus), weights
+        out = plus.new_empty(len(query), 1, plus.shape[1])
+        for here in places:
+            torch.baddbmm(plus[here, None], weights[here], memory.values[here], out=out[here])
+        return out[:, 0], weights
 
     def _write(
         self, x: Float[Tensor, "B O"], new: Float[Tensor, "B D"], weights: Float[Tensor, "B 1 S"]
     ) -> Scored:
         """Score every word; x is all that the readout's layer is given but the new state."""
-        layer, readout = self.model.readout.layer, self.model.readout
+        layer = self.model.readout.layer
         if isinstance(layer, TanhLayer | MaxoutLayer):
-            new = layer.bend(torch.addmm(x, new, self.reading.new))
-        return Scored(functional.linear(new, readout.weight, readout.bias), weights[:, None])
+            new = layer.bend(self.reading.new(new, x))
+        return Scored(self.vocabulary(new, self.bias), weights[:, None])
 
 
 @final
@@ -129,8 +140,8 @@ class _LooksFirst(Ahead):
     def __init__(self, model: Seq2Seq, decoder: BahdanauDecoder) -> None:
         super().__init__(model, decoder)
         asked = _query_weight(self.score, self.cell.met)
-        self.context = _columns(self.W_other, self.reading.context)
-        self.old = _columns(asked, self.cell.met, self.reading.old)
+        self.context = Tiled(self.W_other, self.reading.context)
+        self.old = Tiled(asked, self.cell.met, self.reading.old)
         self.sizes = [asked.shape[0], self.cell.met.shape[0], self.reading.old.shape[0]]
 
     @override
@@ -142,11 +153,10 @@ class _LooksFirst(Ahead):
         *,
         imposed: Float[Tensor, "B 1 1 S"] | None = None,
     ) -> tuple[RecurrentState, Scored]:
-        query, u, read = (state.shown @ self.old).split_with_sizes(self.sizes, dim=1)
+        query, u, read = self.old(state.shown).split_with_sizes(self.sizes, dim=1)
         asked = query if self.sizes[0] else state.shown
-        found, weights = self._look(asked, memory, imposed)
-        x = self._words(words) + found
-        hidden = self.cell.gates(x[:, : self.G], u, state.layers[0])
+        x, weights = self._look(asked, memory, imposed, self._words(words))
+        hidden = self.moving(x[:, : self.G], u, state.layers[0])
         x = x[:, self.G :] + read if self.sizes[2] else x[:, self.G :]
         moved = RecurrentState(state.position + 1, (hidden,), hidden.h)
         return moved, self._write(x, hidden.h, weights)
@@ -160,10 +170,10 @@ class _MovesFirst(Ahead):
         super().__init__(model, decoder)
         asked = _query_weight(self.score, self.cell.met)
         C, R = W_c.weight.tensor_split([-decoder.state_size], dim=1)
-        self.context = _columns(C, self.reading.context)
-        self.feeding, self.feed = decoder.input_feeding, _columns(self.W_other)
-        self.met, self.old = _columns(self.cell.met), _columns(self.reading.old)
-        self.join = _columns(asked, R)
+        self.context = Tiled(C, self.reading.context)
+        self.feeding, self.feed = decoder.input_feeding, Tiled(self.W_other)
+        self.met, self.old = Tiled(self.cell.met), Tiled(self.reading.old)
+        self.join = Tiled(asked, R)
         self.join_bias = torch.cat([R.new_zeros(len(asked)), _bias(W_c)])
         self.sizes = [asked.shape[0], R.shape[0]]
 
@@ -178,18 +188,17 @@ class _MovesFirst(Ahead):
     ) -> tuple[RecurrentState, Scored]:
         x, read = self._words(words).tensor_split([self.G], dim=1)
         if self.feeding:
-            x = torch.addmm(x, state.shown, self.feed)
-        hidden = self.cell.gates(x, state.layers[0].h @ self.met, state.layers[0])
-        query, own = torch.addmm(self.join_bias, hidden.h, self.join).split_with_sizes(
-            self.sizes, dim=1
-        )
-        found, weights = self._look(query if self.sizes[0] else hidden.h, memory, imposed)
-        found, more = found.tensor_split([self.sizes[1]], dim=1)
-        shown = torch.tanh(found + own)
-        if self.old.shape[1]:
-            read = torch.addmm(read, state.shown, self.old)
+            x = self.feed(state.shown, x)
+        hidden = self.moving(x, self.met(state.layers[0].h), state.layers[0])
+        query, own = self.join(hidden.h, self.join_bias).split_with_sizes(self.sizes, dim=1)
+        asked = query if self.sizes[0] else hidden.h
+        found, weights = self._look(asked, memory, imposed, torch.cat([own, read], dim=1))
+        shown, read = found.tensor_split([self.sizes[1]], dim=1)
+        shown = torch.tanh(shown)
+        if self.old.output_size:
+            read = self.old(state.shown, read)
         moved = RecurrentState(state.position + 1, (hidden,), shown)
-        return moved, self._write(read + more, shown, weights)
+        return moved, self._write(read, shown, weights)
 
 
 class _Reading(NamedTuple):
@@ -201,7 +210,7 @@ class _Reading(NamedTuple):
     previous: Float[Tensor, "O E"]
     context: Float[Tensor, "O N"]
     old: Float[Tensor, "P D"]
-    new: Float[Tensor, "D O"]
+    new: Tiled
     bias: Float[Tensor, "O"]
 
 
@@ -221,18 +230,13 @@ def _reading(model: Seq2Seq, decoder: BahdanauDecoder | LuongDecoder) -> _Readin
     missing = {name: like.new_zeros(len(bias), size) for name, size in sizes.items()}
     missing["old_state"] = missing["old_state"][:0]
     parts = missing | parts
-    new = _columns(parts["new_state"])
+    new = Tiled(parts["new_state"])
     return _Reading(parts["previous"], parts["context"], parts["old_state"], new, bias)
 
 
 def _query_weight(score: Score, like: Float[Tensor, "P D"]) -> Float[Tensor, "A D"]:
     """Return what makes a query of a state; no rows where the state itself asks."""
     return score.query_weight if isinstance(score, TanhScore) else like[:0]
-
-
-def _columns(*matrices: Float[Tensor, "_ I"]) -> Float[Tensor, "I O"]:
-    """Join matrices that meet the same input, laid as a product of few rows likes it."""
-    return torch.cat([matrix.detach() for matrix in matrices]).t().contiguous()
 
 
 def _bias(linear: nn.Linear) -> Float[Tensor, "O"]:

@@ -14,6 +14,7 @@ from regard.decoders.contract import Decoder, State, Step
 from regard.encoders.contract import Encoder
 from regard.encoders.summary import Summary
 from regard.errors import InputError
+from regard.models.reader import Reader
 from regard.nn.embedding import Embedding
 from regard.nn.encoded import Encoded
 from regard.nn.readouts import Readout
@@ -50,6 +51,8 @@ class Seq2Seq(nn.Module):
         self.decoder = decoder
         self.readout = readout
         self.readout_inputs = readout_inputs
+        # what reads in the place of embedding and encoder, where something is faster
+        self.reader: Reader | None = None
 
     @property
     def device(self) -> torch.device:
@@ -80,10 +83,11 @@ class Seq2Seq(nn.Module):
         if source.shape[1] == 0:
             source = source.new_full((source.shape[0], 1), PAD)
             source_mask = torch.zeros_like(source, dtype=torch.bool)
-        encoded = self.encoder(self.source_embedding(source), source_mask)
-        if self.summary is None:
-            return encoded
-        return replace(encoded, summary=self.summary(encoded))
+        if self.reader is None:
+            encoded = self.encoder(self.source_embedding(source), source_mask)
+        else:
+            encoded = self.reader(source, source_mask)
+        return encoded if self.summary is None else replace(encoded, summary=self.summary(encoded))
 
     def start(
         self, source: Int[Tensor, "B S"], source_mask: Bool[Tensor, "B S"]

@@ -28,6 +28,18 @@ class Rows:
             for end, size in zip(ends, sizes, strict=True)
         ]
 
+    def whole(self: RowsT) -> RowsT:
+        """Return the record with each tensor in one block of memory, none a view of a larger."""
+        return each_part(lambda part: part.contiguous(), self)
+
+    def put(self: RowsT, places: Int[Tensor, "R"], others: RowsT, index: Int[Tensor, "R"]) -> RowsT:
+        """Write other rows over these, in place."""
+        return each_part(
+            lambda own, other: own.index_copy_(0, places, other.index_select(0, index)),
+            self,
+            others,
+        )
+
     @classmethod
     def join(cls: type[RowsT], parts: Sequence[RowsT]) -> RowsT:
         """Lay records under each other: the opposite of `split`."""

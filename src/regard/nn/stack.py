@@ -50,6 +50,11 @@ class Stack(nn.Module):
         """The cells that read from left to right, the lowest first."""
         return _cells(self.cells)
 
+    @property
+    def backward_layers(self) -> list[Cell]:
+        """The cells that read from right to left, if any."""
+        return _cells(self.backward_cells)
+
     def step(
         self, x: Float[Tensor, "B I"], states: tuple[Hidden, ...]
     ) -> tuple[Float[Tensor, "B D"], tuple[Hidden, ...]]:
@@ -69,7 +74,7 @@ class Stack(nn.Module):
         for layer, state in enumerate(states):
             x = self.dropout(x) if layer else x
             if self.backward_cells:
-                left = _cells(self.backward_cells)[layer]
+                left = self.backward_layers[layer]
                 h, end = scan_both(self.layers[layer], left, x, state, mask)
             else:
                 h, end = self.layers[layer].scan(x, state, mask)

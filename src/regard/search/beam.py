@@ -246,7 +246,7 @@ class _Search:
         """Bring each row to its new hypothesis; lines that are done leave in whole tiles."""
         done = live.totals[:, 0] == NEVER
         num_rows = self.W * int(np.count_nonzero(~done))
-        leave = -(-num_rows // rows_of(self.device)) < len(self.tiles[0].states)
+        leave = -(-num_rows // rows_of(self.device)) < self.tiles[0].num_tiles
         kept = _packed(~done) if leave else np.arange(len(done))
         num_slots = self.words.shape[1]
         # a line that is done need not move

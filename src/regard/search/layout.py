@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 from torch import nn
 
 from regard.models.ahead import Ahead, ahead
+from regard.models.reader import reader
 from regard.models.seq2seq import Seq2Seq
 
 
@@ -34,7 +35,7 @@ def laid_out(model: Seq2Seq) -> Laid:
     """
     if model.device.type != "cpu":
         return Laid(model, model)
-    weights = [w for part in (model.decoder, model.readout) for w in part.parameters()]
+    weights = list(model.parameters())
     if any(weight.requires_grad for weight in weights):
         return _copy(model)
     state = model.training, [(weight.data_ptr(), _version(weight)) for weight in weights]
@@ -53,6 +54,7 @@ def _copy(model: Seq2Seq) -> Laid:
                     # its shape stays, and with it what every module makes of it
                     columns = weight.detach().t().contiguous().t()
                     setattr(module, name, nn.Parameter(columns, requires_grad=False))
+    laid.reader = reader(laid.encoder, laid.source_embedding)
     return Laid(laid, ahead(laid) or laid)
 
 

@@ -16,10 +16,9 @@ from torch import Tensor
 
 from regard.models.ahead import Ahead
 from regard.models.seq2seq import Scored, Seq2Seq
+from regard.models.tiled import ROWS
 from regard.symbols import PAD
 
-# a multiple of every vector width, so that no element-wise kernel has a tail of its own
-ROWS = 32
 # a GPU computes so many in the time of one
 GPU_ROWS = 256
 SPAN = 8
@@ -47,7 +46,8 @@ def span(length: int, limit: int | None = None) -> int:
 class Tiles:
     """The states and memories of n rows of one model, in tiles of one size.
 
-    Row i looks at source `reads[i]` of `sources`; `memories` has a copy for each row.
+    Row i looks at source `reads[i]` of `sources`; `memories` has a copy for each row. What steps
+    ahead is given all tiles as one: it keeps to them itself.
     """
 
     model: Seq2Seq | Ahead
@@ -61,7 +61,6 @@ class Tiles:
         """Encode sources that all have one span."""
         device = model.device
         size = rows_of(device)
-        everything = torch.arange(size, device=device)
         memories, states = [], []
         for first in range(0, len(sources), size):
             tile = list(sources[first : first + size])
@@ -77,16 +76,23 @@ class Tiles:
             memory, state = model.start(ids, mask)
             # a product also changes with how its factors lie in memory: what a decoder gives may be
             # a view, and rows that are taken when a line leaves are none
-            memories.append(memory.gather(everything))
+            memories.append(memory.whole())
             states.append(state)
-        everyone = memories[0] if len(memories) == 1 else type(memories[0]).join(memories)
+        everyone = _joined(memories)
+        if isinstance(model, Ahead):
+            memories, states = [everyone], [_joined(states)]
         return cls(model, everyone, np.arange(len(sources)), memories, states)
+
+    @property
+    def num_tiles(self) -> int:
+        """How many tiles a step computes."""
+        return -(-len(self.reads) // rows_of(self.model.device))
 
     def step(
         self, words: Int[Tensor, "n"], imposed: Float[Tensor, "n L H S"] | None
     ) -> tuple["Tiles", Float[Tensor, "n V"], Float[Tensor, "n L H S"] | None]:
         """Feed a word to each row; return log-probabilities of the next, and weights."""
-        states, scored, size = [], [], rows_of(self.model.device)
+        states, scored, size = [], [], self._size(len(words))
         for tile, (memory, state) in enumerate(zip(self.memories, self.states, strict=True)):
             here = slice(tile * size, (tile + 1) * size)
             fed, pinned = words[here], None if imposed is None else imposed[here]
@@ -96,7 +102,7 @@ class Tiles:
             states.append(moved)
             log_probs = step.logits.float().log_softmax(dim=-1)
             scored.append(Scored(log_probs, step.weights))
-        joined, n = Scored.join(scored), len(self.reads)
+        joined, n = _joined(scored), len(self.reads)
         weights = None if joined.weights is None else joined.weights[:n]
         return replace(self, states=states), joined.logits[:n], weights
 
@@ -105,7 +111,9 @@ class Tiles:
         if len(rows) == len(self.reads) and np.array_equal(rows, np.arange(len(rows))):
             return self
         reads = self.reads[rows]
-        states = self._cut(type(self.states[0]).join(self.states), rows)
+        states = self._cut(_joined(self.states), rows)
+        if isinstance(self.model, Ahead):
+            return replace(self, reads=reads, memories=[self._moved(reads)], states=states)
         memories, size = [], rows_of(self.model.device)
         for tile in range(len(states)):
             here = slice(tile * size, (tile + 1) * size)
@@ -113,12 +121,32 @@ class Tiles:
             memories += [self.memories[tile]] if same else self._cut(self.sources, reads[here])
         return Tiles(self.model, self.sources, reads, memories, states)
 
+    def _moved(self, reads: Int[np.ndarray, "m"]) -> Any:
+        """Return the memory of rows that read something else; those before are done with theirs."""
+        (memory,) = self.memories
+        if memory is self.sources or len(reads) > len(self.reads):
+            return self._cut(self.sources, reads)[0]
+        at = np.flatnonzero(reads != self.reads[: len(reads)])
+        places, taken = torch.from_numpy(at), torch.from_numpy(reads[at])
+        (own,) = memory.split([self._size(len(reads))])
+        return own.put(places, self.sources, taken)
+
+    def _size(self, number: int) -> int:
+        """Return the rows that the model is given at once."""
+        size = rows_of(self.model.device)
+        return size * -(-number // size) if isinstance(self.model, Ahead) else size
+
     def _cut(self, record: Any, rows: Int[np.ndarray, "m"]) -> list[Any]:
         """Take rows of a record, in tiles."""
-        size = rows_of(self.model.device)
+        size = self._size(len(rows))
         index = _filled(torch.from_numpy(rows), -len(rows) % size)
         taken = record.gather(index.to(self.model.device))
-        return list(taken.split([size] * (len(index) // size)))
+        return list(taken.split([size] * (len(index) // size))) if len(index) > size else [taken]
+
+
+def _joined(parts: list[Any]) -> Any:
+    """Lay records under each other; one alone is not copied."""
+    return parts[0] if len(parts) == 1 else type(parts[0]).join(parts)
 
 
 def _filled(rows: Tensor, missing: int) -> Tensor:

@@ -111,7 +111,7 @@ def counted(monkeypatch):
     real, tiles = Tiles.step, []
 
     def step(self, words, imposed):
-        tiles.append(len(self.states))
+        tiles.append(self.num_tiles)
         return real(self, words, imposed)
 
     monkeypatch.setattr(Tiles, "step", step)

@@ -1,0 +1,69 @@
+"""Products of a fixed number of rows: a row's result cannot depend on how many there are.
+
+The float32 result of a product changes with its number of rows. What is computed number by number
+or row by row may run over all of them at once; a product runs tile by tile.
+"""
+
+from collections.abc import Iterator
+from typing import final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from regard.nn.cells import Cell, Hidden
+
+# a multiple of every vector width, so that no element-wise kernel has a tail of its own
+ROWS = 32
+
+PIECE = 512
+"""Columns that stay in a core's own cache while all tiles meet them."""
+
+
+def tiles(number: int, size: int = ROWS) -> Iterator[slice]:
+    """Return where each tile of so many rows begins and ends."""
+    return (slice(first, first + size) for first in range(0, number, size))
+
+
+@final
+class Tiled:
+    """x M for matrices M that meet the same input, side by side, in pieces of few columns."""
+
+    def __init__(self, *matrices: Float[Tensor, "_ I"]) -> None:
+        joined = torch.cat([matrix.detach() for matrix in matrices]).t()
+        self.pieces = [piece.contiguous() for piece in torch.split(joined, PIECE, dim=1)]
+        self.input_size, self.output_size = joined.shape
+
+    def __call__(
+        self, x: Float[Tensor, "B I"], plus: Float[Tensor, "*#B O"] | None = None, size: int = ROWS
+    ) -> Float[Tensor, "B O"]:
+        """Return x M, or with something that is added, so many rows at a time."""
+        out = x.new_empty(len(x), self.output_size)
+        added = None if plus is None else plus.expand_as(out)
+        for number, piece in enumerate(self.pieces):
+            columns = slice(number * PIECE, number * PIECE + piece.shape[1])
+            for here in tiles(len(x), size):
+                if added is None:
+                    torch.mm(x[here], piece, out=out[here, columns])
+                else:
+                    torch.addmm(added[here, columns], x[here], piece, out=out[here, columns])
+        return out
+
+
+@final
+class Moving:
+    """A cell that moves where W x + b and the product with `met` are known, in few passes."""
+
+    def __init__(self, cell: Cell) -> None:
+        self.cell, self.D = cell, cell.hidden_size
+        waits = cell.op == "gru_before"
+        self.U_n = Tiled(cell.U.weight[2 * self.D :]) if waits else None
+
+    def __call__(self, x: Float[Tensor, "B G"], u: Float[Tensor, "B P"], state: Hidden) -> Hidden:
+        """Return the next state."""
+        if self.cell.op == "lstm":
+            return self.cell.gates(x, u, state)
+        (x_g, x_n), (u_g, u_n) = (part.tensor_split([2 * self.D], dim=1) for part in (x, u))
+        r, z = torch.sigmoid_(x_g + u_g).chunk(2, dim=1)
+        n = torch.addcmul(x_n, r, u_n) if self.U_n is None else self.U_n(r * state.h, x_n)
+        return Hidden(torch.lerp(state.h, n.tanh_(), z))
