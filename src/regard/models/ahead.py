@@ -3,10 +3,8 @@
 W [y; c] = W_y y + Σ_j α_j W_c h_j: what a word brings is a row of a table, what the source brings
 is projected once a line, and all matrices that meet the old state are one. The readout's first
 layer is cut the same way, so that the columns of all of these are the cell's gates, then its own.
-A step takes any whole number of tiles, and no row depends on how many.
 """
 
-from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import NamedTuple, final
 
@@ -19,8 +17,11 @@ from regard.decoders.bahdanau import BahdanauDecoder
 from regard.decoders.fast import slow_because
 from regard.decoders.luong import LuongDecoder
 from regard.decoders.recurrent import RecurrentState
+from regard.decoders.transformer import TransformerDecoder
+from regard.models.ahead_transformer import transformer_ahead
 from regard.models.reader import WORDS
 from regard.models.seq2seq import Scored, Seq2Seq
+from regard.models.stepping import Ahead
 from regard.models.tiled import Moving, Tiled, tiles
 from regard.nn.attention import Memory, impose
 from regard.nn.masks import masked_softmax
@@ -34,47 +35,52 @@ A weighted sum costs what reading its terms costs, and projected they are wider.
 """
 
 
-def ahead(model: Seq2Seq) -> "Ahead | None":
+def ahead(model: Seq2Seq) -> Ahead | None:
     """Return what decodes as the model does, only faster; None if there is no such thing."""
-    decoder, embedding = model.decoder, model.target_embedding
-    if not isinstance(decoder, BahdanauDecoder | LuongDecoder) or model.training:
+    decoder = model.decoder
+    if model.training:
         return None
-    if slow_because(decoder.stack, decoder.attention) is not None:
-        return None
-    if embedding.positions is not None or embedding.one_hot:
-        return None
-    if isinstance(model.readout.layer, LinearLayer) and model.readout_inputs != ("new_state",):
-        return None
-    if isinstance(decoder, BahdanauDecoder):
+    if isinstance(decoder, TransformerDecoder):
+        return transformer_ahead(model, decoder)
+    if isinstance(decoder, BahdanauDecoder) and _fits(model, decoder):
         return _LooksFirst(model, decoder)
-    return None if decoder.W_c is None else _MovesFirst(model, decoder, decoder.W_c)
+    if isinstance(decoder, LuongDecoder) and decoder.W_c is not None and _fits(model, decoder):
+        return _MovesFirst(model, decoder, decoder.W_c)
+    return None
 
 
-class Ahead(ABC):
-    """What search needs of a model: `Seq2Seq` computes the same, in another order."""
+def _fits(model: Seq2Seq, decoder: BahdanauDecoder | LuongDecoder) -> bool:
+    embedding = model.target_embedding
+    linear = isinstance(model.readout.layer, LinearLayer)
+    return (
+        slow_because(decoder.stack, decoder.attention) is None
+        and embedding.positions is None
+        and not embedding.one_hot
+        and (not linear or model.readout_inputs == ("new_state",))
+    )
+
+
+class _Recurrent(Ahead):
+    """What both kinds have in common."""
 
     context: Tiled
     """What is found is multiplied by."""
 
     def __init__(self, model: Seq2Seq, decoder: BahdanauDecoder | LuongDecoder) -> None:
-        self.model = model
-        self.device, self.looks = model.device, model.looks
-        self.max_source_length = model.max_source_length
-        self.max_target_length = model.max_target_length
+        super().__init__(model)
         self.cell, self.score = decoder.stack.layers[0], decoder.attention.score
         self.moving, self.reading = Moving(self.cell), _reading(model, decoder)
         V, E = model.target_embedding.weight.shape
         self.G = self.cell.W.weight.shape[0]
         W_y, self.W_other = self.cell.W.weight.tensor_split([E], dim=1)
         self.word = Tiled(W_y, self.reading.previous)
-        self.vocabulary, self.bias = Tiled(model.readout.weight), model.readout.bias
         self.word_bias = torch.cat([_bias(self.cell.W), self.reading.bias])
         self.table = None if V > WORDS else self._project(torch.arange(V, device=self.device))
 
+    @override
     def start(
         self, source: Int[Tensor, "B S"], source_mask: Bool[Tensor, "B S"]
     ) -> tuple[Memory, RecurrentState]:
-        """Read a batch of sources and stand before the first word."""
         memory, state = self.model.decoder.start(self.model.encode(source, source_mask))
         B, S, N = memory.values.shape
         if S <= PLACES:
@@ -82,17 +88,6 @@ class Ahead(ABC):
             projected = self.context(memory.values.reshape(B * S, N), size=B * S)
             memory = replace(memory, values=projected.view(B, S, -1))
         return memory, state
-
-    @abstractmethod
-    def step(
-        self,
-        state: RecurrentState,
-        words: Int[Tensor, "B"],
-        memory: Memory,
-        *,
-        imposed: Float[Tensor, "B 1 1 S"] | None = None,
-    ) -> tuple[RecurrentState, Scored]:
-        """Feed the words just written and score the next ones."""
 
     def _words(self, words: Int[Tensor, "B"]) -> Float[Tensor, "B X"]:
         return self._project(words) if self.table is None else self.table.index_select(0, words)
@@ -134,7 +129,7 @@ class Ahead(ABC):
 
 
 @final
-class _LooksFirst(Ahead):
+class _LooksFirst(_Recurrent):
     """Bahdanau's decoder."""
 
     def __init__(self, model: Seq2Seq, decoder: BahdanauDecoder) -> None:
@@ -163,7 +158,7 @@ class _LooksFirst(Ahead):
 
 
 @final
-class _MovesFirst(Ahead):
+class _MovesFirst(_Recurrent):
     """Luong's decoder, with or without input feeding."""
 
     def __init__(self, model: Seq2Seq, decoder: LuongDecoder, W_c: nn.Linear) -> None:

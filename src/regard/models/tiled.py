@@ -16,9 +16,6 @@ from regard.nn.cells import Cell, Hidden
 # a multiple of every vector width, so that no element-wise kernel has a tail of its own
 ROWS = 32
 
-PIECE = 512
-"""Columns that stay in a core's own cache while all tiles meet them."""
-
 
 def tiles(number: int, size: int = ROWS) -> Iterator[slice]:
     """Return where each tile of so many rows begins and ends."""
@@ -27,26 +24,26 @@ def tiles(number: int, size: int = ROWS) -> Iterator[slice]:
 
 @final
 class Tiled:
-    """x M for matrices M that meet the same input, side by side, in pieces of few columns."""
+    """x M for matrices M that meet the same input, side by side."""
 
     def __init__(self, *matrices: Float[Tensor, "_ I"]) -> None:
-        joined = torch.cat([matrix.detach() for matrix in matrices]).t()
-        self.pieces = [piece.contiguous() for piece in torch.split(joined, PIECE, dim=1)]
-        self.input_size, self.output_size = joined.shape
+        # laid as a product of few rows likes it
+        self.matrix = torch.cat([matrix.detach() for matrix in matrices]).t().contiguous()
+        self.output_size = self.matrix.shape[1]
 
     def __call__(
         self, x: Float[Tensor, "B I"], plus: Float[Tensor, "*#B O"] | None = None, size: int = ROWS
     ) -> Float[Tensor, "B O"]:
         """Return x M, or with something that is added, so many rows at a time."""
+        if len(x) <= size:
+            return x @ self.matrix if plus is None else torch.addmm(plus, x, self.matrix)
         out = x.new_empty(len(x), self.output_size)
         added = None if plus is None else plus.expand_as(out)
-        for number, piece in enumerate(self.pieces):
-            columns = slice(number * PIECE, number * PIECE + piece.shape[1])
-            for here in tiles(len(x), size):
-                if added is None:
-                    torch.mm(x[here], piece, out=out[here, columns])
-                else:
-                    torch.addmm(added[here, columns], x[here], piece, out=out[here, columns])
+        for here in tiles(len(x), size):
+            if added is None:
+                torch.mm(x[here], self.matrix, out=out[here])
+            else:
+                torch.addmm(added[here], x[here], self.matrix, out=out[here])
         return out
 
 

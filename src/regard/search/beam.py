@@ -9,8 +9,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from regard.errors import InputError
-from regard.models.ahead import Ahead
 from regard.models.seq2seq import Seq2Seq
+from regard.models.stepping import Ahead
 from regard.search.history import GONE, Candidates, Ends, History, Seen, Slots
 from regard.search.layout import laid_out
 from regard.search.ranking import NEVER, best, draw, generator, ranked

@@ -11,9 +11,10 @@ from weakref import WeakKeyDictionary
 
 from torch import nn
 
-from regard.models.ahead import Ahead, ahead
+from regard.models.ahead import ahead
 from regard.models.reader import reader
 from regard.models.seq2seq import Seq2Seq
+from regard.models.stepping import Ahead
 
 
 class Laid(NamedTuple):

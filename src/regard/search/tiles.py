@@ -14,8 +14,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regard.models.ahead import Ahead
 from regard.models.seq2seq import Scored, Seq2Seq
+from regard.models.stepping import Ahead
 from regard.models.tiled import ROWS
 from regard.symbols import PAD
 
