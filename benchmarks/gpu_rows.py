@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from regard.config.settings import Settings
 
 UPDATES, WARM = 200, 50
+# of lines of many lengths most shapes must have come once, since each is recorded then
+SHAPED_UPDATES, SHAPED_WARM = 1000, 500
 LINES, LENGTH, KNOWN, ROWS = 8_000, 50, 30_000, 80
 
 
@@ -158,8 +160,8 @@ def transformer_g2p(site: Site) -> Row:
     lines = task.lines("train", "target")
     mean = sum(line.count(" ") + 2 for line in lines) / len(lines)
 
-    def words(ran: Ran, marks: list[Mark]) -> Measured:
-        return Measured({"training": pace(marks, WARM) / mean}, ran.others, ran.peak)
+    def words(ran: Ran, marks: list[Mark], warm: int = WARM) -> Measured:
+        return Measured({"training": pace(marks, warm) / mean}, ran.others, ran.peak)
 
     def plain() -> Measured:
         command = [sys.executable, "-m", "benchmarks.plain", "train", "transformer", task.folder]
@@ -183,7 +185,8 @@ def transformer_g2p(site: Site) -> Row:
         chosen = replace(known, model=model, train=train)
         out = site.work / "regard" / "transformer-all-words.regard"
         files = task.pairs("train"), task.pairs("one"), out
-        return words(*ours.follow_training(chosen, files, UPDATES, site.threads))
+        ran, marks = ours.follow_training(chosen, files, SHAPED_UPDATES, site.threads)
+        return words(ran, marks, SHAPED_WARM)
 
     return Row(
         "transformer-g2p",

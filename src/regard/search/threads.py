@@ -14,6 +14,7 @@ from typing import TypeVar
 import torch
 from torch import get_num_threads, set_num_threads
 
+from regard.search.processes import in_processes, worth_processes
 from regard.search.tiles import span
 
 Result = TypeVar("Result")
@@ -49,6 +50,9 @@ def one_core_each(
         if cores <= 1:
             for batch in batches:
                 yield batch, work(batch)
+            return
+        if worth_processes(len(batches), cores):
+            yield from in_processes(work, batches, cores)
             return
         # what is set for this thread is what new ones begin with
         with ThreadPoolExecutor(cores) as pool:

@@ -1,0 +1,113 @@
+"""Batches that processes of their own work on: each once, whatever becomes of a process."""
+
+import multiprocessing
+import os
+import signal
+import threading
+
+import numpy as np
+import pytest
+import torch
+from search_cases import lines, model
+
+from regard.search import search
+from regard.search import threads as module
+from regard.search.processes import ENOUGH, in_processes, worth_processes
+from search_options import wanted
+
+BATCHES = [[number, number + 100] for number in range(7)]
+
+
+def in_order(found):
+    return sorted(found, key=lambda pair: pair[0])
+
+
+def test_every_batch_is_done_once_and_not_here():
+    def work(batch):
+        return sum(batch), os.getpid()
+
+    found = in_order(in_processes(work, BATCHES, 2))
+    assert [(batch, total) for batch, (total, _) in found] == [(b, sum(b)) for b in BATCHES]
+    who = {process for _, (_, process) in found}
+    assert len(who) == 2
+    assert os.getpid() not in who
+    assert multiprocessing.active_children() == []
+
+
+def test_what_a_killed_process_leaves_is_done_here():
+    here = os.getpid()
+
+    def work(batch):
+        if batch[0] == 3 and os.getpid() != here:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return os.getpid()
+
+    found = {batch[0]: who for batch, who in in_processes(work, BATCHES, 2)}
+    assert sorted(found) == list(range(7))
+    # 1 came before, 5 would have come after
+    assert found[3] == found[5] == here
+    assert here not in (found[0], found[1], found[2], found[4], found[6])
+
+
+def test_an_error_is_told_as_itself():
+    def work(batch):
+        if batch[0] == 2:
+            raise ValueError("two")
+        return 0
+
+    with pytest.raises(ValueError, match="two"):
+        list(in_processes(work, BATCHES, 2))
+    assert multiprocessing.active_children() == []
+
+
+def test_nobody_goes_on_where_nobody_listens():
+    never = threading.Event()
+
+    def work(batch):
+        if batch[0] > 1:
+            never.wait(60)
+        return 0
+
+    found = in_processes(work, BATCHES, 2)
+    next(found)
+    found.close()
+    assert multiprocessing.active_children() == []
+
+
+def test_processes_are_for_many_batches_and_for_who_is_alone(monkeypatch):
+    monkeypatch.setattr(threading, "active_count", lambda: 1)
+    monkeypatch.setattr("sys.platform", "linux")
+    assert worth_processes(2 * ENOUGH, 2)
+    assert not worth_processes(2 * ENOUGH - 1, 2)
+    assert not worth_processes(100 * ENOUGH, 1)
+    monkeypatch.setattr(threading, "active_count", lambda: 2)
+    assert not worth_processes(2 * ENOUGH, 2)
+    monkeypatch.setattr(threading, "active_count", lambda: 1)
+    monkeypatch.setattr("sys.platform", "darwin")
+    assert not worth_processes(2 * ENOUGH, 2)
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_answers_are_those_of_threads(monkeypatch, beam_size):
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    requests = lines(60)
+    options = wanted(beam_size=beam_size, max_length=6)
+    answers = []
+    try:
+        for processes in (False, True):
+            monkeypatch.setattr(module, "worth_processes", lambda *_, yes=processes: yes)
+            seen = []
+            answers.append(
+                search(
+                    [model("bahdanau2015")], requests, options, batch_size=5, progress=seen.append
+                )
+            )
+            assert sum(seen) == 60
+    finally:
+        torch.set_num_threads(before)
+    for one, other in zip(*answers, strict=True):
+        assert [a.words for a in one] == [b.words for b in other]
+        assert [a.scores for a in one] == [b.scores for b in other]
+        for a, b in zip(one, other, strict=True):
+            np.testing.assert_array_equal(a.weights, b.weights)
