@@ -210,7 +210,7 @@ class _Model:
         sizes = self.suited if self.problems() else self.suited | self.sizes
         made = to_tree(Settings(model=self.make(**sizes)))["model"]
         told = self.sizes.keys() | self.misspelled.keys()
-        return _overridden(made, {k: v for k, v in self.said.items() if k not in told})
+        return overridden(made, {k: v for k, v in self.said.items() if k not in told})
 
     def problems(self) -> list[str]:
         """Say what is wrong with each size by itself, or else with all of them together."""
@@ -274,14 +274,14 @@ def _places(tree: Tree) -> int:
     return max(length for length in (*lengths, 31) if isinstance(length, int)) + 1
 
 
-def _overridden(tree: Tree, by: Mapping[str, Any]) -> Tree:
+def overridden(tree: Tree, by: Mapping[str, Any]) -> Tree:
     """Replace what is said, section by section; another kind replaces its whole section."""
     made = dict(tree)
     for key, value in by.items():
         old = made.get(key)
         same_kind = isinstance(old, dict) and isinstance(value, dict)
         same_kind = same_kind and value.get("kind", old.get("kind")) == old.get("kind")  # type: ignore[union-attr]
-        made[key] = _overridden(old, value) if same_kind else value  # type: ignore[arg-type]
+        made[key] = overridden(old, value) if same_kind else value  # type: ignore[arg-type]
     return made
 
 

@@ -35,6 +35,9 @@ class Order:
     out: Path | None = None
     """The model file; without one, nothing is kept."""
 
+    start_from: Path | None = None
+    """A model file to start from: its text, its sizes and its weights."""
+
     resume: bool = False
     overwrite: bool = False
     allow_changes: bool = False
@@ -73,8 +76,9 @@ def train(
     asked = _arguments() - set(ARGUMENTS)
     order = {name: settings.pop(name) for name in asked & settings.keys()}
     columns = settings.pop("columns", None)
-    if is_file(order.get("out")):
-        order["out"] = Path(order["out"])
+    for name in ("out", "start_from"):
+        if is_file(order.get(name)):
+            order[name] = Path(order[name])
     origin = Origin(pairs, source, target, columns)
     done = run(Order(origin=origin, settings=_sections(settings), **order))
     if done.translator is None:

@@ -6,13 +6,14 @@ Done once: a run that is started again finds it there, and sees whether it is st
 import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast, final
 
 from regard import __version__
 from regard.api.look import Look, normalized, place
 from regard.api.sources import Pairs
+from regard.api.start import Start
 from regard.config.settings import Settings
 from regard.config.toml import to_tree
 from regard.data.corpus import Corpus, write_corpus
@@ -60,9 +61,11 @@ class Prepared:
     """Training pairs that were longer than the settings allow."""
 
 
-def prepare(folder: Path, given: Material, settings: Settings) -> Prepared:
+def prepare(
+    folder: Path, given: Material, settings: Settings, start: Start | None = None
+) -> Prepared:
     """Split, learn vocabularies and encode into a folder; or open what was made there before."""
-    recipe, note = _recipe(given, settings), folder / "prepared.json"
+    recipe, note = _recipe(given, settings, start), folder / "prepared.json"
     found = _read(note)
     if found is not None and found.get("recipe") == recipe:
         # what is damaged is made anew
@@ -72,12 +75,19 @@ def prepare(folder: Path, given: Material, settings: Settings) -> Prepared:
         note.unlink(missing_ok=True)
     except OSError as error:
         raise _unwritable(note, error) from None
-    return _made(folder, given, settings, recipe)
+    sides = None if start is None else (start.saved.source, start.saved.target)
+    return _made(folder, given, settings, recipe, sides)
 
 
-def _made(folder: Path, given: Material, settings: Settings, recipe: dict[str, Any]) -> Prepared:
+def _made(
+    folder: Path,
+    given: Material,
+    settings: Settings,
+    recipe: dict[str, Any],
+    began: tuple[Side, Side] | None,
+) -> Prepared:
     trained, held = _split(given, settings)
-    source, target = _sides(trained, settings)
+    source, target = _sides(trained, settings, began)
     rows, held_rows = (_Fitting(source, target, settings) for _ in range(2))
     corpus = write_corpus(folder / "corpus", rows.encoded(trained()))
     dev_corpus = write_corpus(folder / "dev", held_rows.encoded(held()))
@@ -129,11 +139,12 @@ def too_long(settings: Settings) -> str:
     )
 
 
-def _recipe(given: Material, settings: Settings) -> dict[str, Any]:
+def _recipe(given: Material, settings: Settings, start: Start | None) -> dict[str, Any]:
     """Return all that decides what is made here."""
     tree = to_tree(settings)
     sections = {"data": tree["data"], "text": tree["text"]}
     recipe = given.fingerprints | sections | {"seed": settings.train.seed, "regard": __version__}
+    recipe |= {} if start is None else {"start": start.fingerprint}
     # as it is read back
     return json.loads(json.dumps(recipe))
 
@@ -149,17 +160,18 @@ def _opened(folder: Path, found: dict[str, Any]) -> Prepared:
     )
 
 
-def _sides(lines: Lines, settings: Settings) -> tuple[Side, Side]:
-    """Learn tokenizers and vocabularies from the training pairs alone."""
+def _sides(lines: Lines, settings: Settings, began: tuple[Side, Side] | None) -> tuple[Side, Side]:
+    """Learn tokenizers and vocabularies from the training pairs alone, or add to older ones."""
     text = settings.text
+    older = began or (None, None)
     sources = _Again(lines, lambda pair: [pair[0]])
     targets = _Again(lines, lambda pair: [pair[1]])
     if text.shared:
         both = _Again(lines, list)
-        return (shared := _side(both, text.source, text.source_size, settings)), shared
+        return (shared := _side(both, text.source, text.source_size, settings, older[0])), shared
     return (
-        _side(sources, text.source, text.source_size, settings),
-        _side(targets, text.target, text.target_size, settings),
+        _side(sources, text.source, text.source_size, settings, older[0]),
+        _side(targets, text.target, text.target_size, settings, older[1]),
     )
 
 
@@ -175,9 +187,14 @@ class _Again:
         return (line for pair in self.lines() for line in self.of(pair))
 
 
-def _side(lines: Iterable[str], kind: str, size: int, settings: Settings) -> Side:
+def _side(
+    lines: Iterable[str], kind: str, size: int, settings: Settings, older: Side | None
+) -> Side:
     form, seed = settings.data.normalization, settings.train.seed
     bounds: tuple[int | None, int]
+    if older is not None:
+        found = Vocabulary.build(map(older.tokenizer.split, lines), None, settings.text.min_count)
+        return replace(older, vocabulary=older.vocabulary.extended(found))
     if kind in PLAIN:
         tokenizer, bounds = PLAIN[kind](), (size, settings.text.min_count)
     else:

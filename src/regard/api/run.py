@@ -19,6 +19,7 @@ from regard.api.order import Order
 from regard.api.prepare import Material, Prepared, prepare, too_long, write_text
 from regard.api.resume import environment, refuse_other_run
 from regard.api.sources import Origin, Pairs, is_file
+from regard.api.start import Start, freeze
 from regard.config.settings import DataConfig, Settings
 from regard.config.toml import to_toml, to_tree
 from regard.errors import ConfigError, DataError, ModelFileError, RegardError, unwritable
@@ -51,14 +52,17 @@ def run(order: Order) -> Done:
         folder = order.folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         runs = RunFolder(folder)
         _refuse_to_lose(order, runs)
+        start = None if order.start_from is None else Start.load(order.start_from)
         material = _read(order, tell)
-        choice = choose(material.look, order.settings, order.preset, paper=order.paper_sizes)
+        said = order.settings if start is None else start.settings(order.settings)
+        choice = choose(material.look, said, order.preset, paper=order.paper_sizes)
         settings = choice.settings
         refuse_disagreement(settings)
         device = chosen_device(settings.train.device)
         recipe = material.fingerprints | {
             "settings": to_tree(settings),
             "environment": environment(device),
+            "start": None if start is None else start.fingerprint,
         }
         reopened = order.resume and refuse_other_run(runs, recipe, order)
         if order.resume and _over(runs, reopened) and (made := _made(order, runs, recipe)):
@@ -68,10 +72,13 @@ def run(order: Order) -> Done:
         # somebody else's randomness is left as it was
         stack.enter_context(torch.random.fork_rng([device] if device.type == "cuda" else []))
         with _new(folder):
-            prepared = prepare(folder, material, settings)
+            prepared = prepare(folder, material, settings, start)
             torch.manual_seed(settings.train.seed)
             sizes = len(prepared.source.vocabulary), len(prepared.target.vocabulary)
             model = build(settings.model, *sizes).to(device).eval()
+            if start is not None:
+                start.plant(model)
+            freeze(model, settings.train.freeze)
             write_text(folder / "settings.toml", to_toml(settings))
         _tell_prepared(prepared, settings, material, tell)
         if order.overwrite:
@@ -81,6 +88,7 @@ def run(order: Order) -> Done:
         fixed = judge, judge.higher_is_better, recipe, reopened
         job = Job(model, prepared.corpus, settings.train, runs, *fixed)
         facts = _facts(prepared, settings, material)
+        facts |= {} if start is None else {"start_from": start.fingerprint}
         return _train(order, job, judge, facts, tell)
 
 

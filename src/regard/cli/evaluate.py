@@ -16,6 +16,7 @@ from regard.cli.options import (
     TargetFile,
     choice,
     file_argument,
+    file_option,
     whole,
 )
 from regard.cli.translate import CHUNK
@@ -45,6 +46,14 @@ def evaluate(
         str,
         typer.Option(metavar="NAME,…", help="Which of bleu, chrf, ter, exact, cer, wer and per."),
     ] = METRICS,
+    alignments: Annotated[
+        Path | None,
+        file_option(
+            "alignments",
+            "Lines aligned by people, in the place of PAIRS: how often does the attention agree?",
+            "GOLD",
+        ),
+    ] = None,
     beam_size: BeamSize = None,
     samples: Annotated[str, whole("samples", "Draws of the comparison of two models.", 1)] = "1000",
     seed: Annotated[str, whole("seed", "Where the randomness of the draws begins.", 0)] = "0",
@@ -62,6 +71,9 @@ def evaluate(
 
     names = [name.strip() for name in metrics.split(",")]
     scores.check_names(names)
+    if alignments is not None:
+        _print_alignments(files, alignments, format_, device)
+        return
     models, pairs = (files, None) if source or target else (files[:-1], files[-1])
     if len(models) not in (1, 2):
         problem = f"{len(models)} models are given, but it must be one or two, and then the pairs"
@@ -87,6 +99,31 @@ def evaluate(
         _print_comparison(compared, recipe, format_)
     if format_ == "table":
         options.hint("regard", "show", models[0], *options.positional(read.sources[0]))
+
+
+def _print_alignments(files: list[Path], gold: Path, format_: str, device: str) -> None:
+    from regard.api.alignments import judge_alignments, read_gold
+    from regard.translator import load
+
+    if len(files) != 1:
+        problem = f"{len(files)} files are given with --alignments, but it must be one model"
+        raise ConfigError("evaluate", [f"{problem}; regard evaluate MODEL --alignments would do"])
+    translator = load(files[0], device=device)
+    golds, beyond = read_gold(gold)
+    with bar(len(golds)) as progress:
+        score = judge_alignments(translator, golds, gold, progress)
+    recipe = {"model": files[0].name, "lines": len(golds), "left_out_links": beyond}
+    if format_ == "json":
+        print(json.dumps(recipe | {"scores": [score.to_json()]}, ensure_ascii=False))
+        return
+    print(
+        options.table(
+            ("metric", files[0].name, "better is"), ("aer", f"{score.value:.2f}", "lower")
+        )
+    )
+    print(f"{len(golds):,} lines, {beyond:,} links past the end of a line left out")
+    print(f"aer: {score.signature}")
+    options.hint("regard", "show", files[0], *options.positional(" ".join(golds[0].source)))
 
 
 def _outputs(translator: "Translator", sources: list[str], search: dict[str, Any]) -> list[str]:

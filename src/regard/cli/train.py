@@ -26,6 +26,9 @@ DevFile = Annotated[
 ]
 Preset = Annotated[str | None, typer.Option(metavar="NAME", help=f"A paper's model: {PRESETS}")]
 Out = Annotated[Path | None, file_option("out", "The model file; else named after PAIRS.", "FILE")]
+StartFile = Annotated[
+    Path | None, file_option("start-from", "A model to start from, as fine-tuning does.", "MODEL")
+]
 Config = Annotated[
     Path | None, file_option("config", "A file of settings; what it leaves out is chosen.", "TOML")
 ]
@@ -45,6 +48,8 @@ def train(
     preset: Preset = None,
     paper_sizes: Annotated[bool, flag("paper-sizes", "Give the preset its paper's sizes.")] = False,
     out: Out = None,
+    start_from: StartFile = None,
+    freeze: Annotated[str | None, setting(TrainConfig, "freeze", "PART,…")] = None,
     config: Config = None,
     set_: Assignments = None,
     seed: Annotated[str | None, setting(TrainConfig, "seed")] = None,
@@ -74,6 +79,7 @@ def train(
 
     origin = options.origin(pairs, source, target, columns)
     said = options.values(seed=seed, max_steps=max_steps, max_minutes=max_minutes)
+    said |= {} if freeze is None else {"freeze": freeze.split(",")}
     order = Order(
         origin=origin,
         dev=None if dev is None else str(dev),
@@ -81,6 +87,7 @@ def train(
         paper_sizes=paper_sizes,
         settings=_tree(config, set_ or [], said | ({} if device is None else {"device": device})),
         out=out or Path(f"{origin.stem}.regard"),
+        start_from=start_from,
         resume=resume,
         overwrite=overwrite,
         allow_changes=allow_changes,

@@ -13,6 +13,7 @@ from regard.config.model import DECODERS, ENCODERS, DecoderConfig, EncoderConfig
 Normalization = Literal["NFC", "NFKC", "none"]
 TokenizerName = Literal["characters", "words", "symbols", "tagged", "unigram", "bpe"]
 OptimizerName = Literal["adam", "adamw", "adadelta"]
+Part = Literal["embeddings", "encoder", "decoder", "readout"]
 ScheduleName = Literal["constant", "inverse_sqrt", "linear", "cosine"]
 MetricName = Literal["exact", "cer", "wer", "per", "bleu", "chrf", "ter", "loss"]
 
@@ -128,6 +129,9 @@ class TrainConfig:
 
     metric: MetricName = "exact"
     """Score of a validation: what early stopping and the best checkpoints go by."""
+
+    freeze: tuple[Part, ...] = ()
+    """Parts that do not learn, where a run starts from a model."""
 
     device: str = "auto"
     """Where to compute, as cpu, cuda or cuda:1; auto takes a GPU where there is one."""

@@ -53,6 +53,11 @@ class Vocabulary:
         room = None if max_size is None else max_size - len(SPECIALS)
         return cls(SPECIALS + tuple(ranked[:room]))
 
+    def extended(self, other: "Vocabulary") -> "Vocabulary":
+        """Return these symbols under their ids, and behind them what only the other has."""
+        new = (symbol for symbol in other.symbols[len(SPECIALS) :] if symbol not in self)
+        return Vocabulary(self.symbols + tuple(new))
+
     @cached_property
     def _ids(self) -> dict[str, int]:
         return {symbol: i for i, symbol in enumerate(self.symbols) if i >= len(SPECIALS)}

@@ -23,7 +23,9 @@ def estimate(job: Job, validation_seconds: Callable[[], float], done: int = 0) -
     for _ in "ab":
         start = time.perf_counter()
         for step, group in enumerate(groups, start=1):
-            update(trial, optimizer, gradients, group, step)
+            loss, _ = update(trial, optimizer, gradients, group, step)
+        # a GPU is done when its loss is known
+        loss()
         each = (time.perf_counter() - start) / TRIALS
     left = max(0, config.max_steps - done)
     num_validations, validation = -(-left // config.validate_every), validation_seconds()

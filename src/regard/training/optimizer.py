@@ -12,7 +12,7 @@ from regard.config.settings import TrainConfig
 
 def make_optimizer(model: nn.Module, config: TrainConfig) -> Optimizer:
     """Make the optimizer that the settings ask for."""
-    parameters = list(model.parameters())
+    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     decay = config.weight_decay
     if config.optimizer == "adadelta":
         # Bahdanau et al. 2015, B.2

@@ -88,7 +88,7 @@ class Recorded:
 
     def __init__(self, model: nn.Module, loss: Callable[[Batch], Tensor]) -> None:
         self.loss = loss
-        self.parameters = list(model.parameters())
+        self.parameters = [part for part in model.parameters() if part.requires_grad]
         self.device = self.parameters[0].device
         self.total = torch.zeros((), device=self.device)
         self.share = torch.zeros((), device=self.device)

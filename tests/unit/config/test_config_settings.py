@@ -61,6 +61,7 @@ DEFAULTS = {
         "average": 0,
         "average_of": "best",
         "metric": "exact",
+        "freeze": (),
         "device": "auto",
         "precision": "float32",
     },

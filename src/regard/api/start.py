@@ -1,0 +1,111 @@
+"""A run that starts from a model: its settings, its symbols in their places, its weights."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+import torch
+from torch import Tensor, nn
+
+from regard.api.automatic import overridden
+from regard.config.toml import Tree, to_tree
+from regard.errors import ConfigError
+from regard.models.seq2seq import Seq2Seq
+from regard.store import Saved, load_model
+
+BY_SYMBOL = (
+    "source_embedding.weight",
+    "target_embedding.weight",
+    "readout.weight",
+    "readout.bias",
+)
+"""Weights that have a row for each symbol."""
+
+GENTLER = 0.25
+"""Share of the model's own learning rate that it goes on with where nothing else was said."""
+
+
+@final
+@dataclass(frozen=True)
+class Start:
+    """What is started from, and which file it was."""
+
+    saved: Saved
+    fingerprint: str
+
+    @classmethod
+    def load(cls, path: Path) -> "Start":
+        """Read a model file."""
+        saved = load_model(path)
+        return cls(saved, hashlib.sha256(path.read_bytes()).hexdigest())
+
+    def settings(self, said: Tree) -> Tree:
+        """Complete what was said: text and model are those of the model that there is."""
+        own = to_tree(self.saved.settings)
+        tree: dict[str, Any] = {**said}
+        for section, names in (("text", own["text"]), ("data", own["data"])):
+            given = said.get(section, {})
+            if isinstance(given, dict):
+                tree[section] = {**names, **given}
+        if isinstance(said.get("model", {}), dict):
+            tree["model"] = overridden(own["model"], said.get("model", {}))
+        train = said.get("train", {})
+        if isinstance(train, dict):
+            gentle = {"learning_rate": GENTLER * own["train"]["learning_rate"]}
+            tree["train"] = gentle | train
+        self._refuse(tree)
+        return tree
+
+    def _refuse(self, tree: Tree) -> None:
+        """Refuse what would make other symbols of the same lines."""
+        own = to_tree(self.saved.settings)
+        fixed = [("text", name) for name in ("source", "target", "shared")]
+        problems = [
+            f"{section}.{name} = {tree[section][name]}, but the model that is started from has "
+            f"{own[section][name]}; leaving it out would do"
+            for section, name in [*fixed, ("data", "normalization")]
+            if isinstance(tree[section], dict) and tree[section][name] != own[section][name]
+        ]
+        if "preset" in tree["model"]:
+            problems.append("model.preset is the start's own; leaving it out would do")
+        if problems:
+            raise ConfigError("settings", problems)
+
+    def plant(self, model: Seq2Seq) -> None:
+        """Copy the weights; symbols that are new keep the weights that they were given."""
+        weights = dict(self.saved.model.named_parameters())
+        problems = []
+        with torch.no_grad():
+            for name, parameter in model.named_parameters():
+                if not _fits(name, weights.get(name), parameter):
+                    problems.append(f"{name} has another size than the model that is started from")
+                    continue
+                old = weights[name]
+                parameter[: len(old)] = old.to(parameter.device)
+        if problems:
+            would = "the model's own sizes would do"
+            raise ConfigError("model", [f"{problem}; {would}" for problem in problems[:3]])
+
+
+def _fits(name: str, old: Tensor | None, new: Tensor) -> bool:
+    if old is None or old.shape[1:] != new.shape[1:]:
+        return False
+    return len(old) <= len(new) if name in BY_SYMBOL else len(old) == len(new)
+
+
+def freeze(model: Seq2Seq, parts: tuple[str, ...]) -> None:
+    """Keep parts of a model from learning."""
+    modules: dict[str, list[nn.Module | None]] = {
+        "embeddings": [model.source_embedding, model.target_embedding],
+        "encoder": [model.encoder, model.summary],
+        "decoder": [model.decoder],
+        "readout": [model.readout],
+    }
+    for part in parts:
+        for module in modules[part]:
+            if module is not None:
+                module.requires_grad_(False)
+    if not any(parameter.requires_grad for parameter in model.parameters()):
+        problem = f"freeze = {', '.join(parts)} leaves nothing to learn; fewer parts would do"
+        raise ConfigError("train", [problem])

@@ -1,0 +1,64 @@
+"""Alignment error rate: did a model look at the words that belong to those it wrote?"""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from regard import __version__
+from regard.metrics.scores import Score
+
+Link = tuple[int, int]
+"""A source word and a target word, both counted from 0."""
+
+_SPACES = re.compile(r"[\s▁]+")
+
+
+class Gold(NamedTuple):
+    """A pair of lines that people have aligned; what is sure is possible too."""
+
+    source: tuple[str, ...]
+    target: tuple[str, ...]
+    sure: frozenset[Link]
+    possible: frozenset[Link]
+
+
+def words_of(tokens: Sequence[str], words: Sequence[str]) -> list[int] | None:
+    """Return the word that each token begins in, −1 for a space; None if they are other letters."""
+    letters = "".join(words)
+    owner = [number for number, word in enumerate(words) for _ in word]
+    found, at = [], 0
+    for token in tokens:
+        text = _SPACES.sub("", token)
+        if not letters.startswith(text, at):
+            return None
+        found.append(owner[at] if text else -1)
+        at += len(text)
+    return found if at == len(letters) else None
+
+
+def links(
+    weights: Float[np.ndarray, "T S"], source: Sequence[int], target: Sequence[int]
+) -> set[Link]:
+    """Link each target word to the source word that has most of its tokens' weight."""
+    found = set()
+    for word in sorted(set(target) - {-1}):
+        looked = weights[[number == word for number in target]].mean(axis=0)
+        sums = np.zeros(max(source) + 1)
+        for number, weight in zip(source, looked, strict=True):
+            if number >= 0:
+                sums[number] += weight
+        found.add((int(sums.argmax()), word))
+    return found
+
+
+def alignment_error_rate(found: Iterable[set[Link]], golds: Iterable[Gold]) -> Score:
+    """1 − (|A∩S| + |A∩P|) / (|A| + |S|) over all lines, in percent (Och & Ney 2003)."""
+    right = total = 0
+    for ours, gold in zip(found, golds, strict=True):
+        right += len(ours & gold.sure) + len(ours & gold.possible)
+        total += len(ours) + len(gold.sure)
+    signature = f"aer|links:most.weight.per.target.word|version:regard-{__version__}"
+    return Score("aer", 100 * (1 - right / max(1, total)), signature, higher_is_better=False)
