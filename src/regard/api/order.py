@@ -38,6 +38,9 @@ class Order:
     start_from: Path | None = None
     """A model file to start from: its text, its sizes and its weights."""
 
+    embeddings: Path | None = None
+    """Word vectors, as `regard embed` writes them, that symbols of either side begin with."""
+
     resume: bool = False
     overwrite: bool = False
     allow_changes: bool = False
@@ -76,7 +79,7 @@ def train(
     asked = _arguments() - set(ARGUMENTS)
     order = {name: settings.pop(name) for name in asked & settings.keys()}
     columns = settings.pop("columns", None)
-    for name in ("out", "start_from"):
+    for name in ("out", "start_from", "embeddings"):
         if is_file(order.get(name)):
             order[name] = Path(order[name])
     origin = Origin(pairs, source, target, columns)

@@ -40,9 +40,12 @@ def refuse_other_run(runs: RunFolder, recipe: dict[str, Any], order: Order) -> b
         if before[name] != recipe[name]:
             problem = f"the run began with other {what}; the same, or another --out, would do"
             raise ConfigError(folder, [problem])
-    if before.get("start") != recipe["start"]:
-        problem = "the run began from another model; the same --start-from, or another --out,"
-        raise ConfigError(folder, [f"{problem} would do"])
+    for name, what in (
+        ("start", "from another model; the same --start-from"),
+        ("embeddings", "with other vectors; the same --embeddings"),
+    ):
+        if before.get(name) != recipe[name]:
+            raise ConfigError(folder, [f"the run began {what}, or another --out, would do"])
     _refuse_environment(before["environment"], recipe["environment"], order.allow_inexact, folder)
     changes = differences(settings_from(before["settings"]), settings_from(recipe["settings"]))
     if fixed := [change for change in changes if change.startswith(FIXED)]:

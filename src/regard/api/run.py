@@ -20,6 +20,7 @@ from regard.api.prepare import Material, Prepared, prepare, too_long, write_text
 from regard.api.resume import environment, refuse_other_run
 from regard.api.sources import Origin, Pairs, is_file
 from regard.api.start import Start, freeze
+from regard.api.vectors import Known
 from regard.config.settings import DataConfig, Settings
 from regard.config.toml import to_toml, to_tree
 from regard.errors import ConfigError, DataError, ModelFileError, RegardError, unwritable
@@ -54,7 +55,9 @@ def run(order: Order) -> Done:
         _refuse_to_lose(order, runs)
         start = None if order.start_from is None else Start.load(order.start_from)
         material = _read(order, tell)
-        said = order.settings if start is None else start.settings(order.settings)
+        known = None if order.embeddings is None else Known.load(order.embeddings)
+        said = order.settings if known is None else known.settings(order.settings, order.preset)
+        said = said if start is None else start.settings(said)
         choice = choose(material.look, said, order.preset, paper=order.paper_sizes)
         settings = choice.settings
         refuse_disagreement(settings)
@@ -63,6 +66,7 @@ def run(order: Order) -> Done:
             "settings": to_tree(settings),
             "environment": environment(device),
             "start": None if start is None else start.fingerprint,
+            "embeddings": None if known is None else known.fingerprint,
         }
         reopened = order.resume and refuse_other_run(runs, recipe, order)
         if order.resume and _over(runs, reopened) and (made := _made(order, runs, recipe)):
@@ -78,6 +82,8 @@ def run(order: Order) -> Done:
             model = build(settings.model, *sizes).to(device).eval()
             if start is not None:
                 start.plant(model)
+            if known is not None:
+                tell(known.plant(model, prepared.source, prepared.target))
             freeze(model, settings.train.freeze)
             write_text(folder / "settings.toml", to_toml(settings))
         _tell_prepared(prepared, settings, material, tell)

@@ -13,6 +13,7 @@ from regard import __version__
 from regard.cli.check import check
 from regard.cli.demo import demo
 from regard.cli.doctor import doctor
+from regard.cli.embed import embed
 from regard.cli.evaluate import evaluate
 from regard.cli.info import info
 from regard.cli.options import hint
@@ -28,7 +29,19 @@ UsageError = cast(type[typer.BadParameter], typer.BadParameter.__mro__[1])
 
 COMMANDS: dict[str, Callable[..., None]] = {
     command.__name__: command
-    for command in (train, translate, evaluate, show, serve, report, check, info, demo, doctor)
+    for command in (
+        train,
+        translate,
+        evaluate,
+        show,
+        serve,
+        report,
+        check,
+        info,
+        embed,
+        demo,
+        doctor,
+    )
 }
 
 app = typer.Typer(

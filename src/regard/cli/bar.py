@@ -6,7 +6,9 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def bar(total: int, *, wanted: bool = True) -> Iterator[Callable[[int], None] | None]:
+def bar(
+    total: int, *, wanted: bool = True, of: str = "lines"
+) -> Iterator[Callable[[int], None] | None]:
     """Draw how many lines are done, and how long it will take; yield who is told, or nobody."""
     if not wanted or sys.stderr is None or not sys.stderr.isatty():
         yield None
@@ -14,9 +16,10 @@ def bar(total: int, *, wanted: bool = True) -> Iterator[Callable[[int], None] | 
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
-    columns = (BarColumn(), MofNCompleteColumn(), "lines", TimeRemainingColumn())
+    columns = (BarColumn(), MofNCompleteColumn(), of, TimeRemainingColumn())
     # stdout is not the bar's: what is written there may go to a file
     console = Console(stderr=True)
-    with Progress(*columns, console=console, redirect_stdout=False) as shown:
+    # drawn when something is told, by no thread of its own: beside one there would be no forks
+    with Progress(*columns, console=console, redirect_stdout=False, auto_refresh=False) as shown:
         task = shown.add_task("", total=total)
-        yield lambda count: shown.advance(task, count)
+        yield lambda count: shown.update(task, advance=count, refresh=True)

@@ -8,6 +8,7 @@ from regard.cli import options
 
 EXTRAS = {
     "matplotlib": 'pip install "regard[plots]"',
+    "gensim": 'pip install "regard[embed]"',
     "tensorboard": "pip install tensorboard",
 }
 """What is not needed, but used where it is, and how to get it."""

@@ -26,6 +26,9 @@ DevFile = Annotated[
 ]
 Preset = Annotated[str | None, typer.Option(metavar="NAME", help=f"A paper's model: {PRESETS}")]
 Out = Annotated[Path | None, file_option("out", "The model file; else named after PAIRS.", "FILE")]
+VectorsFile = Annotated[
+    Path | None, file_option("embeddings", "Word vectors to begin with, by regard embed.", "FILE")
+]
 StartFile = Annotated[
     Path | None, file_option("start-from", "A model to start from, as fine-tuning does.", "MODEL")
 ]
@@ -50,6 +53,7 @@ def train(
     out: Out = None,
     start_from: StartFile = None,
     freeze: Annotated[str | None, setting(TrainConfig, "freeze", "PART,…")] = None,
+    embeddings: VectorsFile = None,
     config: Config = None,
     set_: Assignments = None,
     seed: Annotated[str | None, setting(TrainConfig, "seed")] = None,
@@ -88,6 +92,7 @@ def train(
         settings=_tree(config, set_ or [], said | ({} if device is None else {"device": device})),
         out=out or Path(f"{origin.stem}.regard"),
         start_from=start_from,
+        embeddings=embeddings,
         resume=resume,
         overwrite=overwrite,
         allow_changes=allow_changes,

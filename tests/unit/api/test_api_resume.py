@@ -241,7 +241,7 @@ def test_another_environment_is_refused_unless_allowed(out, tmp_path, monkeypatc
 
 def test_the_recipe_is_kept_with_the_state(finished, tmp_path):
     recipe = RunFolder(tmp_path / "m.run").recipe()
-    assert recipe.keys() == {"pairs", "dev", "settings", "environment", "start"}
+    assert recipe.keys() == {"pairs", "dev", "settings", "environment", "start", "embeddings"}
     assert recipe["environment"].keys() == {
         *("device", "instructions", "numpy", "regard", "threads", "torch"),
     }

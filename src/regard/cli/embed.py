@@ -1,0 +1,98 @@
+"""`regard embed`: word vectors from lines, and what stands near what."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+from regard.cli import options
+from regard.cli.bar import bar
+from regard.cli.options import choice, file_argument, file_option, whole
+
+if TYPE_CHECKING:
+    from regard.text.vectors import Method, Vectors
+
+METHODS, TOKENS = ("skip-gram", "cbow"), ("words", "characters", "symbols")
+
+SHOWN, MAPPED = 8, 150
+"""Words whose neighbours are printed, and words on the map."""
+
+
+def embed(
+    lines: Annotated[Path, file_argument("LINES", "Lines of text, plain or gzip; - for stdin.")],
+    out: Annotated[Path | None, file_option("out", "Else named after LINES.", "FILE")] = None,
+    method: Annotated[
+        str, choice("method", "Learn a word from its neighbours, or them from it.", *METHODS)
+    ] = "skip-gram",
+    tokens: Annotated[
+        str, choice("tokens", "What a vector is learned of, as text.source says it.", *TOKENS)
+    ] = "words",
+    size: Annotated[str, whole("size", "Numbers of a vector.", 1)] = "128",
+    window: Annotated[str, whole("window", "Neighbours that count, to either side.", 1)] = "5",
+    min_count: Annotated[str, whole("min-count", "Leave out what is seen less often.", 1)] = "2",
+    epochs: Annotated[str, whole("epochs", "Times that the lines are read.", 1)] = "10",
+    seed: Annotated[str, whole("seed", "Where the randomness begins.", 0)] = "1",
+    map_: Annotated[
+        Path | None, file_option("map", "Draw the most frequent words in a plane.", "FILE.svg")
+    ] = None,
+) -> None:
+    """Learn word vectors from lines, for `regard train --embeddings`."""
+    from regard.text.vectors import How, learn_vectors
+
+    how = How(
+        method=cast("Method", method),
+        size=int(size),
+        window=int(window),
+        min_count=int(min_count),
+        epochs=int(epochs),
+        seed=int(seed),
+    )
+    # once to count, then to learn
+    with bar(how.epochs + 1, of="readings") as progress:
+        known = learn_vectors(_Lines(lines, tokens, progress), how)
+    stem = "lines" if str(lines) == "-" else Path(lines.name.removesuffix(".gz")).stem
+    out = out or Path(f"{stem}.vectors.txt")
+    known.save(out)
+    rows = [
+        (word, ", ".join(f"{other} {cosine:.2f}" for other, cosine in known.nearest(word)))
+        for word in known.words[:SHOWN]
+    ]
+    print(options.table(("word", "nearest, by cosine"), *rows))
+    print(f"{len(known.words):,} words of {known.size} numbers in {out}")
+    if map_ is not None:
+        _draw(known, map_)
+    options.hint("regard", "train", "PAIRS", "--embeddings", out)
+
+
+class _Lines:
+    """The tokens of each line, as often as they are asked for."""
+
+    def __init__(self, path: Path, kind: str, progress: Callable[[int], None] | None) -> None:
+        from regard.data.pairs import read_lines
+        from regard.text.tokenizers import Characters, Symbols, Tokenizer, Words
+
+        kinds: dict[str, Tokenizer] = {kind.kind: kind() for kind in (Words, Characters, Symbols)}
+        self.split, self.path = kinds[kind].split, str(path)
+        # what comes by a pipe comes once
+        self.kept = [line for _, line in read_lines("-")] if str(path) == "-" else None
+        self.progress = progress
+
+    def __iter__(self) -> Iterator[list[str]]:
+        from regard.data.pairs import read_lines
+        from regard.text.normalize import normalize
+
+        read = (line for _, line in read_lines(self.path)) if self.kept is None else self.kept
+        for line in read:
+            if tokens := self.split(normalize(line, "NFC")):
+                yield tokens
+        if self.progress is not None:
+            self.progress(1)
+
+
+def _draw(known: "Vectors", path: Path) -> None:
+    from regard.files import replace_file
+    from regard.viz.places import to_places
+
+    count = min(MAPPED, len(known.words))
+    caption = f"the {count} most frequent words, in the plane in which they lie farthest apart"
+    replace_file(path, to_places(known.words[:count], known.plane(count), caption).encode())
+    print(f"{path} shows where {count} of them stand")

@@ -1,0 +1,148 @@
+"""Word vectors: learned from lines by gensim, kept as text, and looked at by their neighbours.
+
+A file has one line with two counts, then a word and its numbers a line: what word2vec wrote, and
+what most programs read.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, final
+
+import numpy as np
+from jaxtyping import Float
+
+from regard.errors import ConfigError, DataError, unreadable, unwritable
+from regard.files import replace_file
+
+Method = Literal["cbow", "skip-gram"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Vectors:
+    """Words, the most frequent first, and a row of numbers for each."""
+
+    words: tuple[str, ...]
+    numbers: Float[np.ndarray, "V D"]
+
+    @property
+    def size(self) -> int:
+        """How many numbers a word has."""
+        return int(self.numbers.shape[1])
+
+    @property
+    def rows(self) -> dict[str, int]:
+        """Where each word stands."""
+        return {word: row for row, word in enumerate(self.words)}
+
+    def nearest(self, word: str, count: int = 5) -> list[tuple[str, float]]:
+        """Return the words of the smallest angle to one, each with its cosine."""
+        directions = _directions(self.numbers)
+        row = self.rows[word]
+        cosines = directions @ directions[row]
+        cosines[row] = -np.inf
+        best = np.argsort(-cosines, kind="stable")[: min(count, len(self.words) - 1)]
+        return [(self.words[at], float(cosines[at])) for at in best]
+
+    def plane(self, count: int) -> Float[np.ndarray, "N 2"]:
+        """Return the first words' places in the plane in which they lie farthest apart."""
+        centered = self.numbers[:count] - self.numbers[:count].mean(axis=0)
+        _, _, axes = np.linalg.svd(centered, full_matrices=False)
+        axes = axes[:2]
+        # an axis may point either way: the way of its largest number is the same each time
+        signs = np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)])
+        placed = centered @ (axes * signs[:, None]).T
+        return np.pad(placed, ((0, 0), (0, 2 - placed.shape[1])))
+
+    def save(self, path: Path) -> None:
+        """Write all words and numbers."""
+        lines = [f"{len(self.words)} {self.size}"]
+        for word, numbers in zip(self.words, self.numbers.tolist(), strict=True):
+            lines.append(" ".join([word, *(f"{number:.6g}" for number in numbers)]))
+        try:
+            replace_file(path, ("\n".join(lines) + "\n").encode())
+        except OSError as error:
+            raise DataError(str(path), None, unwritable(error)) from None
+
+    @classmethod
+    def load(cls, path: Path) -> "Vectors":
+        """Read a file; what is no vector is named with its line."""
+        words, rows = [], []
+        try:
+            with open(path, encoding="utf-8") as file:
+                size = _size(file.readline(), path)
+                for number, line in enumerate(file, start=2):
+                    word, *numbers = line.rstrip("\n").split(" ")
+                    if len(numbers) != size:
+                        problem = f"it has {len(numbers)} numbers, but it must have {size}"
+                        raise DataError(str(path), number, f"{problem}; the whole file would do")
+                    words.append(word)
+                    rows.append(_row(numbers, path, number))
+        except UnicodeDecodeError:
+            problem = "it is no text in UTF-8; what `regard embed` writes would do"
+            raise DataError(str(path), None, problem) from None
+        except OSError as error:
+            raise DataError(str(path), None, unreadable(error, str(path))) from None
+        return cls(tuple(words), np.array(rows, dtype=np.float32).reshape(len(rows), size))
+
+
+def _size(line: str, path: Path) -> int:
+    counts = line.split()
+    if len(counts) == 2 and all(count.isdecimal() for count in counts) and int(counts[1]):
+        return int(counts[1])
+    problem = "it must hold how many words there are, and of how many numbers each"
+    raise DataError(str(path), 1, f"{problem}; what `regard embed` writes would do")
+
+
+def _row(numbers: Sequence[str], path: Path, line: int) -> Float[np.ndarray, "D"]:
+    try:
+        row = np.array(numbers, dtype=np.float32)
+    except ValueError:
+        row = np.array([np.nan])
+    if not np.isfinite(row).all():
+        raise DataError(str(path), line, "its numbers are no numbers; the whole file would do")
+    return row
+
+
+def _directions(numbers: Float[np.ndarray, "V D"]) -> Float[np.ndarray, "V D"]:
+    lengths = np.linalg.norm(numbers, axis=1, keepdims=True)
+    return numbers / np.maximum(lengths, 1e-12)
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class How:
+    """By which method vectors are learned, and how long."""
+
+    method: Method = "skip-gram"
+    size: int = 128
+    window: int = 5
+    min_count: int = 2
+    epochs: int = 10
+    seed: int = 1
+
+
+def learn_vectors(lines: Iterable[list[str]], how: How) -> Vectors:
+    """Learn from tokens (Mikolov et al. 2013) through gensim; the same vectors each time."""
+    try:
+        from gensim.models import Word2Vec
+    except ImportError:
+        problem = "it needs the package gensim; pip install 'regard[embed]' would do"
+        raise ConfigError("embed", [problem]) from None
+    try:
+        model: Any = Word2Vec(
+            sentences=lines,
+            sg=int(how.method == "skip-gram"),
+            vector_size=how.size,
+            window=how.window,
+            min_count=how.min_count,
+            epochs=how.epochs,
+            seed=how.seed,
+            # one thread, and with it one order
+            workers=1,
+        )
+    except RuntimeError:
+        problem = f"min_count = {how.min_count}, but no token is seen so many times; 1 would do"
+        raise ConfigError("embed", [problem]) from None
+    return Vectors(tuple(model.wv.index_to_key), np.asarray(model.wv.vectors, dtype=np.float32))

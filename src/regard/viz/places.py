@@ -1,0 +1,33 @@
+"""Words where they stand in a plane, as SVG."""
+
+from collections.abc import Sequence
+from html import escape
+
+import numpy as np
+from jaxtyping import Float
+
+from regard.viz.svg import FONTS, GRAY, INK
+
+SIDE, MARGIN, SIZE = 900, 60, 13
+
+
+def to_places(words: Sequence[str], places: Float[np.ndarray, "N 2"], caption: str) -> str:
+    """Draw each word at its place; what lies far out does not push the others together."""
+    low, high = np.percentile(places, [2, 98], axis=0)
+    spread = np.maximum(high - low, 1e-12)
+    inside = np.clip((places - low) / spread, -0.05, 1.05)
+    xy = MARGIN + inside * (SIDE - 2 * MARGIN)
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {SIDE} {SIDE + 30}" '
+        f'width="{SIDE}" height="{SIDE + 30}" role="img" font-family="{FONTS}" '
+        f'font-size="{SIZE}" style="max-width:100%;height:auto">',
+        f"<title>{escape(caption)}</title>",
+        f'<rect width="{SIDE}" height="{SIDE + 30}" rx="6" fill="#ffffff"/>',
+    ]
+    for word, (x, y) in zip(words, xy, strict=True):
+        # the second axis points up
+        y = SIDE - y
+        parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2" fill="{GRAY}"/>')
+        parts.append(f'<text x="{x + 4:.1f}" y="{y + 4:.1f}" fill="{INK}">{escape(word)}</text>')
+    parts += [f'<text x="{MARGIN}" y="{SIDE + 15}" fill="{GRAY}">{escape(caption)}</text>']
+    return "\n".join([*parts, "</svg>\n"])

@@ -1,0 +1,84 @@
+"""Word vectors: learned, kept as text, asked for neighbours, and refused with a sentence."""
+
+import random
+
+import numpy as np
+import pytest
+
+from regard.errors import ConfigError, DataError
+from regard.text.vectors import How, Vectors, learn_vectors
+
+ANIMALS = ("cat", "dog", "fox", "paw", "tail", "fur", "bark")
+METALS = ("iron", "gold", "tin", "ore", "mine", "coin", "rust")
+# what is said of the ones is never said of the others
+LINES = [
+    random.Random(number).choices(ANIMALS if number % 2 else METALS, k=6) for number in range(400)
+]
+
+
+def by_hand():
+    return Vectors(("a", "b", "c", "d"), np.array([[1, 0], [2, 0.1], [0, 1], [-1, 0]], np.float32))
+
+
+def test_neighbours_are_those_of_the_smallest_angle():
+    found = by_hand().nearest("a", 3)
+    assert [word for word, _ in found] == ["b", "c", "d"]
+    assert [cosine for _, cosine in found] == pytest.approx([2 / np.hypot(2, 0.1), 0, -1])
+    assert len(by_hand().nearest("a", 99)) == 3
+
+
+def test_a_plane_keeps_what_lies_in_one():
+    placed = by_hand().plane(4)
+    numbers = by_hand().numbers
+    for one in range(4):
+        for other in range(4):
+            near = np.linalg.norm(placed[one] - placed[other])
+            assert near == pytest.approx(np.linalg.norm(numbers[one] - numbers[other]), abs=1e-5)
+    line = Vectors(("a", "b"), np.array([[1.0], [3.0]], np.float32)).plane(2)
+    assert line.shape == (2, 2)
+
+
+def test_what_is_saved_is_what_is_read(tmp_path):
+    path = tmp_path / "v.txt"
+    by_hand().save(path)
+    assert path.read_text().splitlines()[:2] == ["4 2", "a 1 0"]
+    read = Vectors.load(path)
+    assert read.words == by_hand().words
+    np.testing.assert_allclose(read.numbers, by_hand().numbers, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"a 1 2\n", "line 1: it must hold how many words there are"),
+        (b"1 0\n", "line 1: it must hold how many words there are"),
+        (b"2 2\na 1 2\nb 1\n", "line 3: it has 1 numbers, but it must have 2"),
+        (b"1 2\na 1 x\n", "line 2: its numbers are no numbers"),
+        (b"1 2\na 1 nan\n", "line 2: its numbers are no numbers"),
+        (b"\xff\xfe", "it is no text in UTF-8"),
+    ],
+)
+def test_what_holds_no_vectors_is_named(tmp_path, content, problem):
+    path = tmp_path / "v.txt"
+    path.write_bytes(content)
+    with pytest.raises(DataError) as caught:
+        Vectors.load(path)
+    assert problem in str(caught.value)
+    with pytest.raises(DataError, match="no such file"):
+        Vectors.load(tmp_path / "none")
+
+
+@pytest.mark.parametrize("method", ["skip-gram", "cbow"])
+def test_words_of_like_company_are_neighbours_and_twice_the_same(method):
+    how = How(method=method, size=12, window=5, min_count=1, epochs=30)
+    found, again = (learn_vectors(LINES, how) for _ in range(2))
+    for words in (ANIMALS, METALS):
+        for word in words:
+            assert {other for other, _ in found.nearest(word, 4)} <= set(words)
+    assert found.words == again.words
+    np.testing.assert_array_equal(found.numbers, again.numbers)
+
+
+def test_words_that_are_too_rare_are_said():
+    with pytest.raises(ConfigError, match="min_count = 9, but no token is seen so many times"):
+        learn_vectors([["a", "b"]], How(min_count=9))
