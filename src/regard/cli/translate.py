@@ -55,6 +55,7 @@ def translate(
     max_length: Annotated[str | None, setting(SearchConfig, "max_length")] = None,
     min_length: Annotated[str | None, setting(SearchConfig, "min_length")] = None,
     same_length: Annotated[bool, setting(SearchConfig, "same_length")] = False,
+    same_pattern: Annotated[bool, setting(SearchConfig, "same_pattern")] = False,
     temperature: Annotated[str | None, setting(SearchConfig, "temperature", "X")] = None,
     top_k: Annotated[str | None, setting(SearchConfig, "top_k")] = None,
     top_p: Annotated[str | None, setting(SearchConfig, "top_p", "X")] = None,
@@ -85,6 +86,7 @@ def translate(
         batch_size=batch_size,
     )
     search |= {"same_length": True} if same_length else {}
+    search |= {"same_pattern": True} if same_pattern else {}
     asked = search | {"prefix": prefix, "banned": ban or [], "unknown": unknown}
     line = None if text is None else options.line("--text", text)
     work = _Work(models, asked, format_, device)

@@ -165,6 +165,9 @@ class SearchConfig:
     same_length: bool = False
     """Give every output as many symbols as its source has."""
 
+    same_pattern: bool = False
+    """Give it as many, repeat one where the source repeats one and nowhere else, and copy none."""
+
     temperature: Annotated[float, at_least(0)] = 0.0
     """Draw each symbol, from logits divided by this; 0 for no sampling."""
 

@@ -135,6 +135,7 @@ class _Search:
         self.num_ends = np.zeros(B, dtype=np.int64)
         self.words = np.full((B, first_slots), BOS)
         self.totals = np.zeros((B, first_slots))
+        self.written = np.zeros((B, first_slots, 0), dtype=np.int64)
         self.generators = [generator(r, options) for r in requests] if self.sampling else []
         self.num_steps = 0
 
@@ -183,10 +184,13 @@ class _Search:
             imposed[place, ..., position] = 1.0
         return imposed.flatten(0, 1)
 
+    def _ruled(self, scores: Float[Tensor, "B w V"]) -> Float[Tensor, "B w V"]:
+        return self.rules.apply(scores, self.active, self.num_steps, self.written)
+
     def _best(self, log_probs: Float[Tensor, "B w V"]) -> _Chosen:
         """Return each line's likeliest continuations, equals by the lower id."""
         totals = torch.from_numpy(self.totals.astype(np.float32)).to(self.device)
-        together = self.rules.apply(totals[..., None] + log_probs, self.active, self.num_steps)
+        together = self._ruled(totals[..., None] + log_probs)
         # twice as many as are kept: at most half of them can end in EOS
         values, ids = ranked(together.flatten(1), 2 * self.W)
         slots, words = np.divmod(ids, log_probs.shape[-1])
@@ -194,7 +198,7 @@ class _Search:
 
     def _sampled(self, log_probs: Float[Tensor, "B w V"]) -> _Chosen:
         """Return a word for each live hypothesis, drawn by its line's own generator."""
-        allowed = self.rules.apply(log_probs.clone(), self.active, self.num_steps)
+        allowed = self._ruled(log_probs.clone())
         rows = allowed.double().cpu().numpy()
         words, totals = np.full_like(self.words, EOS), self.totals.copy()
         for place, slot in np.argwhere(self.totals > NEVER):
@@ -255,6 +259,9 @@ class _Search:
         rows = (num_slots * kept[:, None] + parents[kept]).ravel()
         self.active = self.active[kept]
         self.words, self.totals = live.words[kept], live.totals[kept]
+        if self.options.same_pattern:
+            before = np.take_along_axis(self.written[kept], parents[kept, :, None], axis=1)
+            self.written = np.concatenate([before, self.words[..., None]], axis=2)
         if num_rows:
             self.tiles = [tiles.gather(rows) for tiles in self.tiles]
 

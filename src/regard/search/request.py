@@ -42,6 +42,9 @@ class Options:
     seed: int
     """Of the samples; a line's samples depend on it and on the line alone."""
 
+    same_pattern: bool = False
+    """As many words, each written again where the source has a symbol again, and nowhere else."""
+
     banned: frozenset[int] = frozenset()
     """Words that must not be written."""
 
@@ -54,11 +57,17 @@ class Options:
 
 @dataclass(frozen=True)
 class Request:
-    """One line: its source, what its target must begin with, and {step: source position} to see."""
+    """One line: its source, what its target must begin with, and {step: source position} to see.
+
+    `barred` are words that this line may not write, `repeats` the earlier place of each of its
+    symbols, −1 for a new one: what `same_pattern` goes by.
+    """
 
     source: tuple[int, ...]
     prefix: tuple[int, ...] = ()
     pins: dict[int, int] = field(default_factory=dict)
+    barred: frozenset[int] = frozenset()
+    repeats: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         for step, position in self.pins.items():

@@ -23,15 +23,17 @@ class Rules:
         device: torch.device,
     ) -> None:
         """Read the requests; `limit` is the most words the models have places for."""
-        self.same_length = options.same_length
+        self.same_length = options.same_length or options.same_pattern
+        self.same_pattern = options.same_pattern
+        self.requests = requests
         self.sources = np.array([len(request.source) for request in requests])
         self.wanted = [request.prefix for request in requests]
         self.prefixes = np.array([len(prefix) for prefix in self.wanted])
         alike = np.ones_like(self.sources)
-        longest = self.sources if options.same_length else options.max_length * alike
+        longest = self.sources if self.same_length else options.max_length * alike
         longest = np.maximum(longest, self.prefixes)
         self.longest = longest if limit is None else np.minimum(longest, limit)
-        self.shortest = self.sources if options.same_length else options.min_length * alike
+        self.shortest = self.sources if self.same_length else options.min_length * alike
         self.never = torch.tensor([PAD, BOS, *sorted(options.banned)], device=device)
 
     def apply(
@@ -39,8 +41,12 @@ class Rules:
         scores: Float[Tensor, "B W V"],
         lines: Int[np.ndarray, "B"],
         position: int,
+        written: Int[np.ndarray, "B W T"],
     ) -> Float[Tensor, "B W V"]:
-        """Make impossible, in place, whatever may not stand at a position of these lines."""
+        """Make impossible, in place, whatever may not stand at a position of these lines.
+
+        `written` are the words so far, of every slot, where they count.
+        """
         at_end = position >= self.longest[lines]
         forced = at_end | (position < self.prefixes[lines])
         here = only = kept = None
@@ -58,7 +64,31 @@ class Rules:
         early = (~forced & (position < self.shortest[lines])).nonzero()[0]
         if len(early):
             scores[torch.from_numpy(early).to(scores.device), :, EOS] = NEVER
+        if self.same_pattern:
+            for place in (~forced).nonzero()[0]:
+                request = self.requests[lines[place]]
+                self._follow(scores[place], request, position, written[place])
         return scores
+
+    @staticmethod
+    def _follow(
+        scores: Float[Tensor, "W V"],
+        request: Request,
+        position: int,
+        written: Int[np.ndarray, "W T"],
+    ) -> None:
+        """Leave the word that stood where the symbol stood before; of a new symbol, new words."""
+        earlier = request.repeats[position]
+        if earlier < 0:
+            scores[:, sorted(request.barred)] = NEVER
+        for row, words in zip(scores, written, strict=True):
+            if earlier < 0:
+                row[words.tolist()] = NEVER
+                continue
+            word = int(words[earlier])
+            kept = row[word].clone()
+            row.fill_(NEVER)
+            row[word] = kept
 
     def cut(
         self,

@@ -26,6 +26,9 @@ class SearchOptions(_Strict):
     max_length: Whole | None = Field(None, description="Most symbols of an output.")
     min_length: Count | None = Field(None, description="Fewest symbols of an output.")
     same_length: bool | None = Field(None, description="As many symbols as the source has.")
+    same_pattern: bool | None = Field(
+        None, description="As many, repeated where the source repeats one, none of them copied."
+    )
     temperature: Annotated[float, Field(ge=0, le=100)] | None = Field(
         None,
         description="Draw each symbol, from logits divided by this, at least 0.001; 0 for not.",

@@ -129,7 +129,7 @@ class Translator:
         return [
             Asked(
                 reading,
-                self._request(reading, start, pin or {}) if reading.ids else None,
+                self._request(reading, start, pin or {}, options) if reading.ids else None,
                 options,
                 config.batch_size,
                 unknown,
@@ -265,7 +265,11 @@ class Translator:
         return Reading(text, tuple(tokens), ids, tuple(notes))
 
     def _request(
-        self, reading: Reading, prefix: tuple[int, ...], pins: Mapping[int, int]
+        self,
+        reading: Reading,
+        prefix: tuple[int, ...],
+        pins: Mapping[int, int],
+        options: Options,
     ) -> Request:
         if not isinstance(pins, Mapping):
             raise InputError(
@@ -281,7 +285,11 @@ class Translator:
                 )
         if pins and self.models[0].decoder.looks is None:
             raise InputError("pin was given, but the model has no attention; bahdanau2015 would do")
-        return Request(reading.ids, prefix, dict(pins))
+        if not options.same_pattern:
+            return Request(reading.ids, prefix, dict(pins))
+        # an unknown word would be shown as a copy
+        barred = frozenset([UNKNOWN, *self.target.vocabulary.ids(reading.tokens)])
+        return Request(reading.ids, prefix, dict(pins), barred, _repeats(reading.tokens))
 
     def _best(self, asked: Asked, found: Sequence[Hypothesis]) -> Translation:
         answers: dict[str, Translation] = {}
@@ -329,3 +337,12 @@ class Translator:
             ),
             notes=notes,
         )
+
+
+def _repeats(tokens: Sequence[str]) -> tuple[int, ...]:
+    """Return where each token stood first, −1 where it stands for the first time."""
+    first: dict[str, int] = {}
+    return tuple(
+        -1 if (earlier := first.setdefault(token, at)) == at else earlier
+        for at, token in enumerate(tokens)
+    )

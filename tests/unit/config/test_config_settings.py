@@ -72,6 +72,7 @@ DEFAULTS = {
         "max_length": 256,
         "min_length": 0,
         "same_length": False,
+        "same_pattern": False,
         "temperature": 0.0,
         "top_k": 0,
         "top_p": 1.0,

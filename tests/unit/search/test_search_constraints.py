@@ -170,3 +170,26 @@ def test_a_target_as_long_as_its_source_is_cut_only_where_places_end():
     found = [answers[0] for answers in search([built], requests, wanted(same_length=True))]
     assert [len(answer.words) for answer in found] == [0, 3, 8, 8]
     assert [answer.cut for answer in found] == [False, False, False, True]
+
+
+@pytest.mark.parametrize("name", ["bahdanau2015", "vaswani2017"])
+@pytest.mark.parametrize(("beam_size", "temperature"), [(1, 0.0), (4, 0.0), (3, 1.0)])
+def test_a_pattern_is_followed_and_nothing_is_copied(name, beam_size, temperature):
+    sources = [(5, 9, 5, 7), (4, 4), (8, 5, 8, 8, 5), (6,)]
+    patterns = [(-1, -1, 0, -1), (-1, 0), (-1, -1, 0, 0, 1), (-1,)]
+    barred = [frozenset(source) for source in sources]
+    requests = [
+        Request(source, barred=never, repeats=pattern)
+        for source, never, pattern in zip(sources, barred, patterns, strict=True)
+    ]
+    options = wanted(
+        beam_size=beam_size, nbest=beam_size, temperature=temperature, same_pattern=True
+    )
+    for request, answers in zip(requests, search([model(name)], requests, options), strict=True):
+        assert answers
+        for answer in answers:
+            assert len(answer.words) == len(request.source)
+            assert not set(answer.words) & request.barred
+            for at, earlier in enumerate(request.repeats):
+                same = [answer.words.index(word) for word in answer.words]
+                assert same[at] == (at if earlier < 0 else earlier)

@@ -11,6 +11,7 @@ from regard.search.rules import Rules
 from search_options import wanted
 
 CPU = torch.device("cpu")
+NOTHING = np.zeros((0, 0, 0), dtype=np.int64)
 
 
 @pytest.mark.parametrize("beam_size", [1, 3])
@@ -33,7 +34,8 @@ def test_each_line_has_rules_of_its_own():
 
     def allowed(numbers, position):
         """Return the words, of eight, that may stand there in the first slot of each line."""
-        scores = rules.apply(torch.zeros(len(numbers), 2, 8), np.array(numbers), position)
+        scores = torch.zeros(len(numbers), 2, 8)
+        scores = rules.apply(scores, np.array(numbers), position, NOTHING)
         assert scores[:, 0].equal(scores[:, 1])
         return [(row > NEVER).nonzero()[:, 0].tolist() for row in scores[:, 0]]
 

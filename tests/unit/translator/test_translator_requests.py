@@ -225,9 +225,11 @@ def test_models_of_other_vocabularies_cannot_vote(tmp_path):
 def test_settings_are_refused_with_their_sentence(translator):
     assert refusal(ConfigError, translator.translate, "a", beam=3, depth=1) == (
         "search: beam is no setting; one of beam_size, nbest, length_penalty, max_length, "
-        "min_length, same_length, temperature, top_k, top_p, seed, batch_size would do\n"
+        "min_length, same_length, same_pattern, temperature, top_k, top_p, seed, batch_size "
+        "would do\n"
         "search: depth is no setting; one of beam_size, nbest, length_penalty, max_length, "
-        "min_length, same_length, temperature, top_k, top_p, seed, batch_size would do"
+        "min_length, same_length, same_pattern, temperature, top_k, top_p, seed, batch_size "
+        "would do"
     )
     assert refusal(ConfigError, translator.translate, "a", beam_size=0, top_p=2.0) == (
         "search: beam_size = 0, but it must be a whole number, at least 1\n"
@@ -341,3 +343,13 @@ def test_lines_of_many_askers_are_answered_together_as_each_would_be_alone():
         assert answer.to_json() == alone.to_json()
         assert (answer.layers is None) == (alone.layers is None)
         assert answer.layers is None or (answer.layers == alone.layers).all()
+
+
+def test_a_pattern_is_followed_and_no_letter_is_copied(translator):
+    for line in ("abab", "aab", "abcabc", "a"):
+        found = translator.translate(line, same_pattern=True, beam_size=3, nbest=3)
+        for answer in found.alternatives:
+            assert len(answer.tokens) == len(line)
+            assert not set(answer.tokens) & set(line)
+            assert not any(answer.unknown)
+            assert [answer.tokens.index(x) for x in answer.tokens] == [line.index(x) for x in line]
