@@ -3,7 +3,6 @@
 from functools import partial
 from typing import Any
 
-import torch
 from torch import nn
 
 from regard.config.model import (
@@ -41,6 +40,7 @@ from regard.nn import positions
 from regard.nn.attention import Attention, LocalWindow, MultiHeadAttention
 from regard.nn.blocks import FeedForward, Residual
 from regard.nn.cells import Cell, ElmanCell, GRUCell, LSTMCell
+from regard.nn.drawn import drawn
 from regard.nn.embedding import Embedding
 from regard.nn.readouts import Layer, LinearLayer, MaxoutLayer, Readout, TanhLayer
 from regard.nn.scores import (
@@ -317,8 +317,7 @@ def _readout(config: ModelConfig, decoder: Decoder[Any, Any], target: Embedding)
         layer = MaxoutLayer(size, readout.size, readout.bias)
     weight = target.weight
     if config.tied == "none":
-        rows = torch.randn(target.weight.shape[0], layer.output_size)
-        weight = nn.Parameter(rows * layer.output_size**-0.5)
+        weight = drawn(target.weight.shape[0], layer.output_size)
     assert isinstance(weight, nn.Parameter)  # noqa: S101
     bias = readout.bias and readout.kind == "linear"
     return Readout(layer, weight, bias=bias, dropout=readout.dropout)

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from regard import kernels
 from regard.errors import ConfigError, InputError
+from regard.nn.drawn import drawn
 from regard.nn.masks import masked_softmax
 from regard.nn.positions import RelativePositions, RotaryPositions
 from regard.nn.rows import Rows
@@ -60,7 +61,7 @@ class LocalWindow(nn.Module):
         super().__init__()
         self.half_width = half_width
         self.W_p = nn.Linear(query_size, query_size, bias=False) if query_size else None
-        self.v_p = nn.Parameter(torch.randn(query_size) * query_size**-0.5) if query_size else None
+        self.v_p = drawn(query_size) if query_size else None
 
     def forward(
         self,
@@ -222,7 +223,7 @@ class ManyReads(nn.Module):
     def __init__(self, attention: Attention, num_reads: int, query_size: int) -> None:
         super().__init__()
         self.attention = attention
-        self.queries = nn.Parameter(torch.randn(num_reads, query_size) * query_size**-0.5)
+        self.queries = drawn(num_reads, query_size)
 
     def forward(
         self, memory: Memory, queries: Float[Tensor, "B reads D"] | None = None

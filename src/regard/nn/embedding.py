@@ -7,6 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.errors import InputError
+from regard.nn.drawn import drawn
 from regard.nn.positions import LearnedPositions, SinusoidalPositions
 from regard.symbols import BOS
 
@@ -36,7 +37,7 @@ class Embedding(nn.Module):
             # no numbers, but whose dtype and device the ones and zeros take
             self.register_buffer("weight", torch.empty(vocabulary_size, 0), persistent=False)
         else:
-            self.weight = nn.Parameter(torch.randn(vocabulary_size, size) * size**-0.5)
+            self.weight = drawn(vocabulary_size, size)
         self.one_hot = size is None
         self.scale = scale
         self.positions = positions

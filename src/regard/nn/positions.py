@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.errors import ConfigError
+from regard.nn.drawn import drawn
 
 
 @final
@@ -25,10 +26,7 @@ class SinusoidalPositions(nn.Module):
     def __init__(self, size: int, max_length: int) -> None:
         super().__init__()
         self.max_length = max_length
-        # in float64 whatever the model's type: sin(i) in float32 is wrong in the fourth place
-        angles = _angles(torch.arange(max_length), size)
-        table = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)[:, :size]
-        self.register_buffer("table", table, persistent=False)
+        self.register_buffer("table", _table(size, max_length), persistent=False)
 
     def forward(self, positions: Int[Tensor, "*B T"]) -> Float[Tensor, "*B T D"]:
         """Look the positions up."""
@@ -42,7 +40,7 @@ class LearnedPositions(nn.Module):
     def __init__(self, size: int, max_length: int) -> None:
         super().__init__()
         self.max_length = max_length
-        self.table = nn.Parameter(torch.randn(max_length, size) * size**-0.5)
+        self.table = drawn(max_length, size)
 
     def forward(self, positions: Int[Tensor, "*B T"]) -> Float[Tensor, "*B T D"]:
         """Look the positions up."""
@@ -86,8 +84,8 @@ class RelativePositions(nn.Module):
     def __init__(self, size: int, max_distance: int) -> None:
         super().__init__()
         self.max_distance = max_distance
-        self.a_K = nn.Parameter(torch.randn(2 * max_distance + 1, size) * size**-0.5)
-        self.a_V = nn.Parameter(torch.randn(2 * max_distance + 1, size) * size**-0.5)
+        self.a_K = drawn(2 * max_distance + 1, size)
+        self.a_V = drawn(2 * max_distance + 1, size)
 
     def scores(self, query: Float[Tensor, "*B T K"], num_keys: int) -> Float[Tensor, "*B T S"]:
         """q_i · a^K_{j−i} / √K"""
@@ -104,6 +102,15 @@ class RelativePositions(nn.Module):
         queries = torch.arange(num_keys - num_queries, num_keys, device=keys.device)
         distance = keys - queries[:, None]
         return distance.clamp(-self.max_distance, self.max_distance) + self.max_distance
+
+
+def _table(size: int, max_length: int) -> Float[Tensor, "T D"]:
+    if torch.get_default_device().type == "meta":
+        # no numbers are asked for, and `arange` would load all of torch's compiler there
+        return torch.empty(max_length, size, dtype=torch.float64)
+    # in float64 whatever the model's type: sin(i) in float32 is wrong in the fourth place
+    angles = _angles(torch.arange(max_length), size)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)[:, :size]
 
 
 def _angles(positions: Int[Tensor, "T"], size: int) -> Float[Tensor, "T half"]:

@@ -14,6 +14,7 @@ from typing_extensions import override
 
 from regard import kernels
 from regard.errors import InputError
+from regard.nn.drawn import drawn
 
 
 class Score(nn.Module, ABC):
@@ -63,8 +64,8 @@ class AdditiveScore(TanhScore):
         super().__init__()
         self.W_q = nn.Linear(query_size, align_size, bias=False)
         self.W_k = nn.Linear(key_size, align_size, bias=False)
-        self.v = nn.Parameter(torch.randn(align_size) * align_size**-0.5)
-        self.w_c = nn.Parameter(torch.randn(align_size) * align_size**-0.5) if coverage else None
+        self.v = drawn(align_size)
+        self.w_c = drawn(align_size) if coverage else None
 
     @property
     @override
@@ -100,7 +101,7 @@ class ConcatScore(TanhScore):
         super().__init__()
         self.query_size = query_size
         self.W = nn.Linear(query_size + key_size, align_size, bias=False)
-        self.v = nn.Parameter(torch.randn(align_size) * align_size**-0.5)
+        self.v = drawn(align_size)
 
     @property
     @override

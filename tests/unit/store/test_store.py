@@ -5,6 +5,8 @@ import os
 import pickle
 import re
 import struct
+import subprocess
+import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -23,6 +25,7 @@ from regard.text.side import Side
 from regard.text.tokenizers import Characters, Words
 from regard.text.vocabulary import Vocabulary
 
+COMPAT = Path(__file__).parents[2] / "compat"
 CASES = int(os.environ.get("REGARD_CASES", "500"))
 
 ANOTHER = "a whole copy of a file made by regard would do"
@@ -225,3 +228,15 @@ def test_a_header_whose_length_looks_like_a_pickle_is_none(tmp_path, length):
     write_tensors(path, tensors, {"note": "n" * (length - shortest)})
     assert int.from_bytes(path.read_bytes()[:8], "little") == length
     assert torch.equal(read_tensors(path)[0]["x"], tensors["x"])
+
+
+def test_reading_a_model_does_not_load_a_compiler():
+    """A second and a half of every start: on the meta device torch would draw by its compiler."""
+    code = (
+        "import sys, regard\n"
+        f"for name in {sorted(PRESETS)!r}:\n"
+        f"    regard.load({str(COMPAT)!r} + f'/{{name}}.regard').translate('2016')\n"
+        "print('torch._dynamo' in sys.modules)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "False\n"
