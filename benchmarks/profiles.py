@@ -25,6 +25,8 @@ def profiled(row: str, site: Site) -> dict[str, Any] | None:
 
 def _work(row: str, site: Site) -> Any:
     """Return something to call, with all that it needs made before."""
+    import torch
+
     import regard
     from benchmarks import ours
     from benchmarks.cpu_rows import trained
@@ -35,6 +37,8 @@ def _work(row: str, site: Site) -> Any:
     if act == "decode":
         translator = regard.load(trained(site, kind, task), device="cpu")
         lines = task.lines("dev", "source")
+        # what is done by other processes is not seen here
+        torch.set_num_threads(1)
         return lambda: translator.translate(lines, beam_size=5, batch_size=32)
     from regard.config.toml import to_tree
 
