@@ -14,6 +14,7 @@ from regard.kernels.reference import (
     reverse,
 )
 
+dropout = CHOICES["dropout"].run
 linear = CHOICES["linear"].run
 masked_softmax = CHOICES["masked_softmax"].run
 additive_scores = CHOICES["additive_scores"].run
@@ -40,6 +41,7 @@ __all__ = [
     "additive_attention",
     "additive_scores",
     "coverage_scores",
+    "dropout",
     "elman_scan",
     "gru_after_both",
     "gru_after_gates",

@@ -17,6 +17,7 @@ from torch.optim import Optimizer
 from regard.kernels import (
     by_hand,
     by_hand_attention,
+    by_hand_dropout,
     by_hand_loss,
     by_hand_scan,
     library,
@@ -134,6 +135,17 @@ CHOICES = {
                 _needs_odd_width,
             ),
             Candidate(functional.linear, "torch.nn.functional.linear", _LIBRARY),
+        )
+    ),
+    "dropout": Choice(
+        (
+            Candidate(
+                by_hand_dropout.dropout,
+                "two random bytes a number",
+                "the library draws numbers one after the other",
+                lambda call: None if call.device == "cpu" else "is for a CPU",
+            ),
+            Candidate(reference.dropout, "torch.nn.functional.dropout", _LIBRARY),
         )
     ),
     "masked_softmax": _only(reference.masked_softmax, *_PLAIN),

@@ -41,6 +41,11 @@ class Weights(NamedTuple):
     b: Float[Tensor, "G"] | None
 
 
+def dropout(x: Float[Tensor, "*B D"], p: float) -> Float[Tensor, "*B D"]:
+    """Zero for a share p of the numbers, drawn one by one, and x / (1 − p) for the others."""
+    return torch.nn.functional.dropout(x, p)
+
+
 def masked_softmax(
     scores: Float[Tensor, "*B T S"], mask: Bool[Tensor, "*#B #T S"]
 ) -> Float[Tensor, "*B T S"]:

@@ -7,6 +7,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from regard.nn.dropout import Dropout
+
 
 @final
 class Residual(nn.Module):
@@ -16,7 +18,7 @@ class Residual(nn.Module):
         super().__init__()
         self.norm = nn.LayerNorm(size)
         self.pre_norm = pre_norm
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(
         self, x: Float[Tensor, "B T D"], f: Callable[[Tensor], Tensor]
@@ -35,7 +37,7 @@ class FeedForward(nn.Module):
         super().__init__()
         self.W_1 = nn.Linear(size, hidden_size)
         self.W_2 = nn.Linear(hidden_size, size)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
         """Apply to each position alone."""
@@ -53,7 +55,7 @@ class GatedConvolution(nn.Module):
         super().__init__()
         self.kernel_size = kernel_size
         self.convolution = nn.Conv1d(size, 2 * size, kernel_size)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(
         self, padded: Float[Tensor, "B P D"], h: Float[Tensor, "B T D"]

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from regard.errors import InputError
 from regard.nn.drawn import drawn
+from regard.nn.dropout import Dropout
 from regard.nn.positions import LearnedPositions, SinusoidalPositions
 from regard.symbols import BOS
 
@@ -42,7 +43,7 @@ class Embedding(nn.Module):
         self.scale = scale
         self.positions = positions
         self.zero_start = zero_start
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(
         self, words: Int[Tensor, "B T"], position: Int[Tensor, "B"] | None = None

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from regard import kernels
+from regard.nn.dropout import Dropout
 
 
 class Layer(nn.Module, ABC):
@@ -87,7 +88,7 @@ class Readout(nn.Module):
         self.layer = layer
         self.weight = weight
         self.bias = nn.Parameter(torch.zeros(weight.shape[0])) if bias else None
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, x: Float[Tensor, "*B X"]) -> Float[Tensor, "*B V"]:
         """Score every word."""

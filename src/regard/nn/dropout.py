@@ -1,0 +1,21 @@
+"""Dropout (Srivastava et al. 2014) as every layer has it."""
+
+from typing import final
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from regard import kernels
+
+
+@final
+class Dropout(nn.Module):
+    """In training, zero for a share p of the numbers, and the others divided by 1 − p."""
+
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: Float[Tensor, "*B D"]) -> Float[Tensor, "*B D"]:
+        """Drop some, or nothing outside of training."""
+        return kernels.dropout(x, self.p) if self.training and self.p > 0 else x
