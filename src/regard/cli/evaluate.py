@@ -30,30 +30,34 @@ if TYPE_CHECKING:
 
 METRICS = "bleu,chrf,ter,exact,cer,wer"
 
+Files = Annotated[
+    list[Path],
+    file_argument(
+        "MODEL [MODEL] PAIRS",
+        "One model or two, then the pairs (which --source and --target can replace).",
+    ),
+]
+Names = Annotated[
+    str,
+    typer.Option(metavar="NAME,…", help="Which of bleu, chrf, ter, exact, cer, wer and per."),
+]
+GoldFile = Annotated[
+    Path | None,
+    file_option(
+        "alignments",
+        "Lines aligned by people, in the place of PAIRS: how often does the attention agree?",
+        "GOLD",
+    ),
+]
+
 
 def evaluate(
-    files: Annotated[
-        list[Path],
-        file_argument(
-            "MODEL [MODEL] PAIRS",
-            "One model or two, then the pairs (which --source and --target can replace).",
-        ),
-    ],
+    files: Files,
     source: SourceFile = None,
     target: TargetFile = None,
     columns: ColumnNames = None,
-    metrics: Annotated[
-        str,
-        typer.Option(metavar="NAME,…", help="Which of bleu, chrf, ter, exact, cer, wer and per."),
-    ] = METRICS,
-    alignments: Annotated[
-        Path | None,
-        file_option(
-            "alignments",
-            "Lines aligned by people, in the place of PAIRS: how often does the attention agree?",
-            "GOLD",
-        ),
-    ] = None,
+    metrics: Names = METRICS,
+    alignments: GoldFile = None,
     beam_size: BeamSize = None,
     samples: Annotated[str, whole("samples", "Draws of the comparison of two models.", 1)] = "1000",
     seed: Annotated[str, whole("seed", "Where the randomness of the draws begins.", 0)] = "0",

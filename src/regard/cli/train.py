@@ -40,6 +40,13 @@ Assignments = Annotated[
     typer.Option("--set", metavar="A.B=C", help="One setting, as train.learning_rate=0.001."),
 ]
 
+Resume = Annotated[bool, flag("resume", "Go on with the run that is there, or start it.")]
+Overwrite = Annotated[bool, flag("overwrite", "Begin anew, over an older model and run.")]
+AllowInexact = Annotated[
+    bool, flag("allow-inexact", "Resume with other versions, threads or devices.")
+]
+SkipBadLines = Annotated[bool, flag("skip-bad-lines", "Leave bad lines out and name them.")]
+
 
 def train(
     context: typer.Context,
@@ -60,19 +67,11 @@ def train(
     max_steps: Annotated[str | None, setting(TrainConfig, "max_steps")] = None,
     max_minutes: Annotated[str | None, setting(TrainConfig, "max_minutes", "M")] = None,
     device: Annotated[str | None, setting(TrainConfig, "device", "NAME")] = None,
-    resume: Annotated[
-        bool, flag("resume", "Go on with the run that is there, or start it.")
-    ] = False,
-    overwrite: Annotated[
-        bool, flag("overwrite", "Begin anew, over an older model and run.")
-    ] = False,
+    resume: Resume = False,
+    overwrite: Overwrite = False,
     allow_changes: Annotated[bool, flag("allow-changes", "Resume with other settings.")] = False,
-    allow_inexact: Annotated[
-        bool, flag("allow-inexact", "Resume with other versions, threads or devices.")
-    ] = False,
-    skip_bad_lines: Annotated[
-        bool, flag("skip-bad-lines", "Leave bad lines out and name them.")
-    ] = False,
+    allow_inexact: AllowInexact = False,
+    skip_bad_lines: SkipBadLines = False,
     quiet: Annotated[bool, flag("quiet", "Say nothing but errors.")] = False,
 ) -> None:
     """Learn from pairs of lines.

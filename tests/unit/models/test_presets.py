@@ -16,6 +16,7 @@ from regard.config.model import (
 )
 from regard.errors import ConfigError
 from regard.models import PRESETS, build, paper_sizes, preset
+from regard.nn.dropout import Dropout
 from regard.symbols import BOS
 
 # what is built, and what its oracle must be told
@@ -258,7 +259,7 @@ def test_chos_first_word_is_the_zero_vector_and_elsewhere_it_is_learned():
 def test_every_dropout_that_was_asked_for_drops_in_training_alone(name):
     model = small.model(name, dropout=0.5, **({"num_layers": 2} if "20" in name else {}))
     _, _, given = small.batch(model)
-    sites = {n: m for n, m in model.named_modules() if isinstance(m, torch.nn.Dropout) and m.p}
+    sites = {n: m for n, m in model.named_modules() if isinstance(m, Dropout) and m.p}
     assert sites.keys() >= {"source_embedding.dropout", "target_embedding.dropout"}
     for silent in sites.values():
         silent.p = 0.0
@@ -299,7 +300,7 @@ def test_dropouts_stand_where_they_should():
         found = {
             site.removesuffix(".dropout")
             for site, module in model.named_modules()
-            if isinstance(module, torch.nn.Dropout) and module.p == 0.5
+            if isinstance(module, Dropout) and module.p == 0.5
         }
         if name == "cho2014":
             found -= {"encoder.stack"}
