@@ -1,7 +1,13 @@
-"""A file that is written in one move: either the whole of it is there, or the old one still is."""
+"""A file that is written in one move, whole or not at all; and which file it is."""
 
+import hashlib
 import os
 from pathlib import Path
+
+
+def fingerprint(path: Path) -> str:
+    """Return what tells a file's content from any other's."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def replace_file(path: Path, content: bytes) -> None:

@@ -1,6 +1,5 @@
 """A run that starts from a model: its settings, its symbols in their places, its weights."""
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
@@ -11,6 +10,7 @@ from torch import Tensor, nn
 from regard.api.automatic import overridden
 from regard.config.toml import Tree, to_tree
 from regard.errors import ConfigError
+from regard.files import fingerprint
 from regard.models.seq2seq import Seq2Seq
 from regard.store import Saved, load_model
 
@@ -37,8 +37,7 @@ class Start:
     @classmethod
     def load(cls, path: Path) -> "Start":
         """Read a model file."""
-        saved = load_model(path)
-        return cls(saved, hashlib.sha256(path.read_bytes()).hexdigest())
+        return cls(load_model(path), fingerprint(path))
 
     def settings(self, said: Tree) -> Tree:
         """Complete what was said: text and model are those of the model that there is."""
@@ -54,23 +53,8 @@ class Start:
         if isinstance(train, dict):
             gentle = {"learning_rate": GENTLER * own["train"]["learning_rate"]}
             tree["train"] = gentle | train
-        self._refuse(tree)
+        _refuse(tree, own)
         return tree
-
-    def _refuse(self, tree: Tree) -> None:
-        """Refuse what would make other symbols of the same lines."""
-        own = to_tree(self.saved.settings)
-        fixed = [("text", name) for name in ("source", "target", "shared")]
-        problems = [
-            f"{section}.{name} = {tree[section][name]}, but the model that is started from has "
-            f"{own[section][name]}; leaving it out would do"
-            for section, name in [*fixed, ("data", "normalization")]
-            if isinstance(tree[section], dict) and tree[section][name] != own[section][name]
-        ]
-        if "preset" in tree["model"]:
-            problems.append("model.preset is the start's own; leaving it out would do")
-        if problems:
-            raise ConfigError("settings", problems)
 
     def plant(self, model: Seq2Seq) -> None:
         """Copy the weights; symbols that are new keep the weights that they were given."""
@@ -86,6 +70,21 @@ class Start:
         if problems:
             would = "the model's own sizes would do"
             raise ConfigError("model", [f"{problem}; {would}" for problem in problems[:3]])
+
+
+def _refuse(tree: Tree, own: Tree) -> None:
+    """Refuse what would make other symbols of the same lines than the model's own settings do."""
+    fixed = [("text", name) for name in ("source", "target", "shared")]
+    problems = [
+        f"{section}.{name} = {tree[section][name]}, but the model that is started from has "
+        f"{own[section][name]}; leaving it out would do"
+        for section, name in [*fixed, ("data", "normalization")]
+        if isinstance(tree[section], dict) and tree[section][name] != own[section][name]
+    ]
+    if "preset" in tree["model"]:
+        problems.append("model.preset is the start's own; leaving it out would do")
+    if problems:
+        raise ConfigError("settings", problems)
 
 
 def _fits(name: str, old: Tensor | None, new: Tensor) -> bool:

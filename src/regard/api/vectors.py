@@ -1,6 +1,5 @@
 """A run whose symbols begin with word vectors."""
 
-import hashlib
 import inspect
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ import torch
 
 from regard.config.toml import Tree
 from regard.errors import ConfigError
+from regard.files import fingerprint
 from regard.models import preset
 from regard.models.seq2seq import Seq2Seq
 from regard.text.side import Side
@@ -28,8 +28,7 @@ class Known:
     @classmethod
     def load(cls, path: Path) -> "Known":
         """Read a file of vectors."""
-        vectors = Vectors.load(path)
-        return cls(vectors, hashlib.sha256(path.read_bytes()).hexdigest())
+        return cls(Vectors.load(path), fingerprint(path))
 
     def settings(self, said: Tree, name: str | None) -> Tree:
         """Let symbols be as wide as the vectors, where nobody said otherwise."""

@@ -9,6 +9,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from typing_extensions import override
 
+from regard.kernels.reference import masked_softmax
+
 STEPS = 1 << 16
 
 
@@ -39,6 +41,18 @@ def dropout(x: Float[Tensor, "*B D"], p: float) -> Float[Tensor, "*B D"]:
     """
     dropped = min(STEPS - 1, max(1, round(p * STEPS)))
     return _Dropped.apply(x, _mask(x, dropped), STEPS / (STEPS - dropped))
+
+
+def dropped_attention(
+    q: Float[Tensor, "*B T K"],
+    k: Float[Tensor, "*B S K"],
+    v: Float[Tensor, "*B S N"],
+    mask: Bool[Tensor, "*#B #T S"],
+    p: float,
+) -> Float[Tensor, "*B T N"]:
+    """`reference.scaled_dot_attention` with dropout on the weights, which are made."""
+    weights = masked_softmax(q @ k.mT * q.shape[-1] ** -0.5, mask)
+    return dropout(weights, p) @ v
 
 
 def _mask(x: Tensor, dropped: int) -> Bool[Tensor, "*B D"]:

@@ -92,6 +92,16 @@ def _needs_odd_width(call: Call) -> str | None:
     return "has nothing to fill up" if even else None
 
 
+def _needs_cpu(call: Call) -> str | None:
+    return None if call.device == "cpu" else "is for a CPU"
+
+
+def _needs_dropped_weights(call: Call) -> str | None:
+    # after queries, keys, values and the mask
+    dropped = any(call.arguments[4:])
+    return _needs_cpu(call) if dropped else "is for weights that are dropped"
+
+
 def _needs_additive_gru(call: Call) -> str | None:
     cell, *_, asking, _ = call.arguments or ("gru_before", None, None)
     if cell == "lstm":
@@ -143,7 +153,7 @@ CHOICES = {
                 by_hand_dropout.dropout,
                 "two random bytes a number",
                 "the library draws numbers one after the other",
-                lambda call: None if call.device == "cpu" else "is for a CPU",
+                _needs_cpu,
             ),
             Candidate(reference.dropout, "torch.nn.functional.dropout", _LIBRARY),
         )
@@ -151,8 +161,16 @@ CHOICES = {
     "masked_softmax": _only(reference.masked_softmax, *_PLAIN),
     "additive_scores": _only(reference.additive_scores, *_PLAIN),
     "coverage_scores": _only(reference.coverage_scores, *_PLAIN),
-    "scaled_dot_attention": _only(
-        library.scaled_dot_attention, "scaled_dot_product_attention", _LIBRARY
+    "scaled_dot_attention": Choice(
+        (
+            Candidate(
+                by_hand_dropout.dropped_attention,
+                "two random bytes a weight",
+                "the library fuses nothing where it drops",
+                _needs_dropped_weights,
+            ),
+            Candidate(library.scaled_dot_attention, "scaled_dot_product_attention", _LIBRARY),
+        )
     ),
     "additive_attention": _by_hand(
         by_hand_attention.additive_attention,

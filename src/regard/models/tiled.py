@@ -27,8 +27,10 @@ class Tiled:
     """x M for matrices M that meet the same input, side by side."""
 
     def __init__(self, *matrices: Float[Tensor, "_ I"]) -> None:
-        # laid as a product of few rows likes it
-        self.matrix = torch.cat([matrix.detach() for matrix in matrices]).t().contiguous()
+        parts = [matrix.detach() for matrix in matrices]
+        # laid as a product of few rows likes it; one alone may lie so already
+        joined = parts[0] if len(parts) == 1 else torch.cat(parts)
+        self.matrix = joined.t().contiguous()
         self.output_size = self.matrix.shape[1]
 
     def __call__(

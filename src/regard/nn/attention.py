@@ -136,9 +136,7 @@ class Attention(nn.Module):
         mask = memory.mask[..., None, :]
         if visible is not None:
             mask = mask & visible
-        # on a CPU nothing is fused where weights are dropped, and ours drops faster
-        slow = self.drops and query.device.type == "cpu"
-        if not need_weights and imposed is None and self._fusible and not slow:
+        if not need_weights and imposed is None and self._fusible:
             dropout = self.dropout.p if self.training else 0.0
             keys, values = memory.keys, memory.values
             return kernels.scaled_dot_attention(query, keys, values, mask, dropout), None

@@ -6,6 +6,7 @@ what most programs read.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, final
 
@@ -31,16 +32,20 @@ class Vectors:
         """How many numbers a word has."""
         return int(self.numbers.shape[1])
 
-    @property
+    @cached_property
     def rows(self) -> dict[str, int]:
         """Where each word stands."""
         return {word: row for row, word in enumerate(self.words)}
 
+    @cached_property
+    def _directions(self) -> Float[np.ndarray, "V D"]:
+        lengths = np.linalg.norm(self.numbers, axis=1, keepdims=True)
+        return self.numbers / np.maximum(lengths, 1e-12)
+
     def nearest(self, word: str, count: int = 5) -> list[tuple[str, float]]:
         """Return the words of the smallest angle to one, each with its cosine."""
-        directions = _directions(self.numbers)
         row = self.rows[word]
-        cosines = directions @ directions[row]
+        cosines = self._directions @ self._directions[row]
         cosines[row] = -np.inf
         best = np.argsort(-cosines, kind="stable")[: min(count, len(self.words) - 1)]
         return [(self.words[at], float(cosines[at])) for at in best]
@@ -103,11 +108,6 @@ def _row(numbers: Sequence[str], path: Path, line: int) -> Float[np.ndarray, "D"
     if not np.isfinite(row).all():
         raise DataError(str(path), line, "its numbers are no numbers; the whole file would do")
     return row
-
-
-def _directions(numbers: Float[np.ndarray, "V D"]) -> Float[np.ndarray, "V D"]:
-    lengths = np.linalg.norm(numbers, axis=1, keepdims=True)
-    return numbers / np.maximum(lengths, 1e-12)
 
 
 @final
