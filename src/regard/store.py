@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from regard import __version__
+from regard.config.model import ModelConfig
 from regard.config.settings import Settings
 from regard.config.toml import settings_from, to_tree
 from regard.errors import ModelFileError, RegardError, unreadable, unwritable
@@ -67,12 +68,11 @@ def load_model(path: Path) -> Saved:
     try:
         settings = settings_from(metadata["settings"])
         source, target = Side.from_json(metadata["source"]), Side.from_json(metadata["target"])
-        sizes = len(source.vocabulary), len(target.vocabulary)
         # without memory first: settings that lie about sizes must not take any
         with torch.device("meta"):
-            _compare(build(settings.model, *sizes), tensors, path)
+            _compare(build_for(settings.model, source, target), tensors, path)
         with torch.random.fork_rng(devices=[]):
-            model = build(settings.model, *sizes)
+            model = build_for(settings.model, source, target)
         summary = metadata["summary"]
     except ModelFileError:
         raise
@@ -82,6 +82,15 @@ def load_model(path: Path) -> Saved:
         ) from error
     _fill(model, tensors)
     return Saved(model.eval(), settings, source, target, summary)
+
+
+def build_for(config: ModelConfig, source: Side, target: Side) -> Seq2Seq:
+    """Build a model for two sides; one that copies knows which symbols they share."""
+    model = build(config, len(source.vocabulary), len(target.vocabulary))
+    if model.readout.pointer is not None:
+        ids = source.vocabulary.ids_in(target.vocabulary)
+        model.readout.pointer.words.copy_(torch.tensor(ids))
+    return model
 
 
 def unique_tensors(model: Seq2Seq) -> dict[str, Tensor]:

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +41,8 @@ USUAL = {
         **{"max_length": 256, "tied": "none"},
     },
 }
+NARROW["copies"], USUAL["copies"] = NARROW["bahdanau2015"], USUAL["bahdanau2015"]
+PRESET = {"copies": "bahdanau2015"}
 FEW = 11
 """Words of the narrow models, few enough that some lines end sooner than others."""
 
@@ -64,7 +67,13 @@ def written(folder, count):
 def random_model(name, sizes, symbols):
     """Build a model of random weights, so large that what it writes depends on what it reads."""
     torch.manual_seed(2)
-    built = build(preset(name)(**sizes), symbols, symbols).eval()
+    config = preset(PRESET.get(name, name))(**sizes)
+    if name == "copies":
+        config = replace(config, readout=replace(config.readout, copies=True))
+    built = build(config, symbols, symbols).eval()
+    if name == "copies":
+        # an end may be copied too, so that some lines are done sooner than others
+        built.readout.pointer.words[4:] = torch.arange(3, symbols - 1)
     for parameter in built.parameters():
         if parameter.dim() > 1:
             nn.init.normal_(parameter, std=0.2 if name == "vaswani2017" else 0.7)

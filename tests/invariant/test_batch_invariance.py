@@ -5,7 +5,7 @@ import os
 import pytest
 from invariance_cases import BATCH_SIZES, compare_apart
 
-MODELS = ("bahdanau2015", "vaswani2017")
+MODELS = ("bahdanau2015", "vaswani2017", "copies")
 BEAMS = (1, 5)
 
 

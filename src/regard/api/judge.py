@@ -22,7 +22,6 @@ from regard.models.seq2seq import Seq2Seq
 from regard.search.tiles import rows_of
 from regard.store import Saved
 from regard.training.loop import Sample, Validation
-from regard.training.loss import summed_loss
 from regard.translator import Translation, Translator
 
 FINAL = ("exact", "cer", "wer", "bleu", "chrf")
@@ -110,8 +109,8 @@ class Judge:
             batch = make_batch(corpus, rows)
             tokens += batch.num_tokens
             batch = batch.to(device)
-            logits = model(batch.source, batch.source_mask, batch.fed).logits
-            total += float(summed_loss(logits, batch.target, batch.target_mask))
+            sides = batch.source, batch.source_mask, batch.fed, batch.target, batch.target_mask
+            total += float(model.loss(*sides))
         if not math.isfinite(total):
             raise InputError(
                 f"the loss on held-out pairs is {total}, but it must be a number; "

@@ -24,8 +24,7 @@ from regard.api.vectors import Known
 from regard.config.settings import DataConfig, Settings
 from regard.config.toml import to_toml, to_tree
 from regard.errors import ConfigError, DataError, ModelFileError, RegardError, unwritable
-from regard.models.build import build
-from regard.store import Saved
+from regard.store import Saved, build_for
 from regard.text.normalize import FORMS
 from regard.training.estimate import estimate
 from regard.training.loop import Job, learned, train
@@ -78,8 +77,7 @@ def run(order: Order) -> Done:
         with _new(folder):
             prepared = prepare(folder, material, settings, start)
             torch.manual_seed(settings.train.seed)
-            sizes = len(prepared.source.vocabulary), len(prepared.target.vocabulary)
-            model = build(settings.model, *sizes).to(device).eval()
+            model = build_for(settings.model, prepared.source, prepared.target).to(device).eval()
             if start is not None:
                 start.plant(model)
             if known is not None:

@@ -34,12 +34,24 @@ Files = Annotated[
     list[Path],
     file_argument(
         "MODEL [MODEL] PAIRS",
-        "One model or two, then the pairs (which --source and --target can replace).",
+        "One model or two, then the pairs (which --source and --target can replace); with "
+        "--ensemble any number of models.",
     ),
 ]
 Names = Annotated[
     str,
-    typer.Option(metavar="NAME,…", help="Which of bleu, chrf, ter, exact, cer, wer and per."),
+    typer.Option(
+        metavar="NAME,…",
+        help="Which of bleu, chrf, ter, exact, cer, wer and per; bleu:none, bleu:char, bleu:zh and "
+        "bleu:intl cut words otherwise.",
+    ),
+]
+Together = Annotated[
+    bool, typer.Option("--ensemble", help="Let all models write together, as one.")
+]
+EachLine = Annotated[
+    bool,
+    typer.Option("--each-line", help="Count every line, also where a source comes again."),
 ]
 GoldFile = Annotated[
     Path | None,
@@ -58,6 +70,8 @@ def evaluate(
     columns: ColumnNames = None,
     metrics: Names = METRICS,
     alignments: GoldFile = None,
+    ensemble: Together = False,
+    each_line: EachLine = False,
     beam_size: BeamSize = None,
     samples: Annotated[str, whole("samples", "Draws of the comparison of two models.", 1)] = "1000",
     seed: Annotated[str, whole("seed", "Where the randomness of the draws begins.", 0)] = "0",
@@ -68,7 +82,7 @@ def evaluate(
 ) -> None:
     """Score a model on pairs, or compare two.
 
-    All targets of a source are its references.
+    All targets of a source are its references, unless every line is to count.
     """
     from regard.metrics import bootstrap, scores
     from regard.translator import load
@@ -79,19 +93,22 @@ def evaluate(
         _print_alignments(files, alignments, format_, device)
         return
     models, pairs = (files, None) if source or target else (files[:-1], files[-1])
-    if len(models) not in (1, 2):
+    if len(models) not in (1, 2) and not (ensemble and models):
         problem = f"{len(models)} models are given, but it must be one or two, and then the pairs"
-        raise ConfigError("evaluate", [f"{problem}; regard evaluate MODEL PAIRS would do"])
-    translators = [load(model, device=device) for model in models]
+        would = "--ensemble" if models else "regard evaluate MODEL PAIRS"
+        raise ConfigError("evaluate", [f"{problem}; {would} would do"])
+    groups = [models] if ensemble else [[model] for model in models]
+    translators = [load(*group, device=device) for group in groups]
     form = _form(translators, models)
-    read = _Read(options.origin(pairs, source, target, columns), form)
+    read = _Read(options.origin(pairs, source, target, columns), form, each_line=each_line)
     search = options.values(beam_size=beam_size)
     outputs = [_outputs(translator, read.sources, search) for translator in translators]
     recipe = {"lines": len(read.sources), "pairs": read.fingerprint, "normalization": form}
     # asked of a blank line: what is not given depends on how the model searches
     beams = [one.ask([""], **search)[0].options.beam_size for one in translators]
-    if len(models) == 1:
-        recipe = {"model": models[0].name, "beam_size": beams[0]} | recipe
+    if len(groups) == 1:
+        name = " + ".join(model.name for model in models)
+        recipe = {"model": name, "beam_size": beams[0]} | recipe
         _print(scores.evaluate(outputs[0], read.references, names), recipe, format_)
     else:
         one, other = outputs
@@ -154,17 +171,17 @@ def _form(translators: "list[Translator]", models: list[Path]) -> str:
 
 
 class _Read:
-    """Each source once, with all of its targets, and the fingerprint of all pairs."""
+    """Each source once, with all of its targets, or every line; and the fingerprint of all."""
 
-    def __init__(self, origin: "Origin", form: str) -> None:
+    def __init__(self, origin: "Origin", form: str, *, each_line: bool) -> None:
         from regard.api.look import Look, normalized
         from regard.api.sources import Pairs
 
         pairs = Pairs(origin)
-        by_source: dict[str, list[str]] = {}
-        for line, answer in normalized(pairs, form):
-            by_source.setdefault(line, []).append(answer)
-        self.sources = list(by_source)
+        by_source: dict[tuple[str, int], list[str]] = {}
+        for number, (line, answer) in enumerate(normalized(pairs, form)):
+            by_source.setdefault((line, number if each_line else 0), []).append(answer)
+        self.sources = [line for line, _ in by_source]
         # a pair that stands there twice is one reference
         self.references = [list(dict.fromkeys(answers)) for answers in by_source.values()]
         self.fingerprint = Look(pairs, form).fingerprint

@@ -340,6 +340,9 @@ class ReadoutConfig:
     dropout: float = 0.0
     """Share of activations dropped before the vocabulary's matrix in training."""
 
+    copies: bool = False
+    """Let a word of the source be written as it stands, found by an attention that points."""
+
     def __post_init__(self) -> None:
         if isinstance(self.inputs, list):
             object.__setattr__(self, "inputs", tuple(self.inputs))

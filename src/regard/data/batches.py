@@ -14,9 +14,6 @@ from torch.nn.functional import pad
 from regard.data.corpus import Corpus
 from regard.symbols import BOS, EOS, PAD
 
-ROWS = 16
-SHORT = 32
-
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -38,17 +35,13 @@ class Batch:
         return int(self.target_mask.sum())
 
     @property
-    def roomy_shape(self) -> tuple[int, int, int]:
-        """The least of few shapes that holds the batch: rows by sixteens, few widths an octave."""
-        return (
-            -(-self.source.shape[0] // ROWS) * ROWS,
-            _roomy(self.source.shape[1]),
-            _roomy(self.target.shape[1]),
-        )
+    def shape(self) -> tuple[int, int, int]:
+        """How many rows, how wide the sources are, how wide the targets."""
+        return *self.source.shape, self.target.shape[1]
 
     def filled(self, rows: int, source: int, target: int) -> "Batch":
         """Return the batch in a larger shape; what is new is hidden."""
-        B, S, T = *self.source.shape, self.target.shape[1]
+        B, S, T = self.shape
         to_source, to_target = (0, source - S, 0, rows - B), (0, target - T, 0, rows - B)
         return Batch(
             pad(self.source, to_source, value=PAD),
@@ -61,12 +54,6 @@ class Batch:
     def to(self, device: torch.device | str) -> "Batch":
         """Return the batch on a device."""
         return Batch(*(getattr(self, field.name).to(device) for field in fields(self)))
-
-
-def _roomy(length: int) -> int:
-    # of short lines there are many, and a shape is not free: four widths an octave will do
-    step = 1 << max(0, length.bit_length() - (4 if length > SHORT else 3))
-    return -(-length // step) * step
 
 
 def make_batch(corpus: Corpus, indexes: Sequence[int] | NDArray[Any]) -> Batch:

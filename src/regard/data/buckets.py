@@ -5,7 +5,7 @@ in an epoch is a number. Reads no data; pads nothing.
 """
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,23 @@ Indexes = NDArray[np.int32]
 
 WINDOW = 1 << 17
 """Rows that are sorted together: many enough for like lengths, few enough to differ by epoch."""
+ROWS, WIDTHS = 16, 12
+"""Shapes are not free where each is recorded: rows by so many, and so many widths of each side."""
+
+
+class Rooms(NamedTuple):
+    """The few shapes that batches are filled up to where every shape has its cost."""
+
+    sources: NDArray[np.int64]
+    targets: NDArray[np.int64]
+
+    def shape(self, rows: int, source: int, target: int) -> tuple[int, int, int]:
+        """Return the least of the shapes that holds a batch."""
+        return (
+            -(-rows // ROWS) * ROWS,
+            int(self.sources[np.searchsorted(self.sources, source)]),
+            int(self.targets[np.searchsorted(self.targets, target)]),
+        )
 
 
 @final
@@ -46,6 +63,15 @@ class Buckets:
             batches += np.split(window, _cuts(widths, self.batch_tokens))
         return [batches[batch] for batch in generator.permutation(len(batches))]
 
+    def rooms(self) -> Rooms:
+        """Return the shapes that fill up the batches of an epoch least; any other's fit in too."""
+        batches = self.epoch(0)
+        rows = np.array([len(batch) for batch in batches])
+        # a source without any token is a tensor too; a target has an end
+        source = [max(1, int(self.source_lengths[batch].max())) for batch in batches]
+        target = [int(self.target_lengths[batch].max()) + 1 for batch in batches]
+        return Rooms(*(few_widths(np.array(side), rows, WIDTHS) for side in (source, target)))
+
 
 def in_order(lengths: NDArray[Any], batch_tokens: int) -> tuple[list[Indexes], Indexes]:
     """Return batches sorted by length, and where each row went.
@@ -57,6 +83,29 @@ def in_order(lengths: NDArray[Any], batch_tokens: int) -> tuple[list[Indexes], I
     restored[rows] = np.arange(len(rows), dtype=np.int32)
     cuts = _cuts(np.asarray(lengths)[rows] + 1, batch_tokens)
     return (np.split(rows, cuts) if len(rows) else []), restored
+
+
+def few_widths(widths: NDArray[Any], weights: NDArray[Any], most: int) -> NDArray[np.int64]:
+    """Return at most so many of the widths, the widest among them, that fill up least.
+
+    Each is filled up to the next one chosen. With j the last of the chosen, what all up to it cost
+    is least over the one before it, i:  c_j = min_i c_i + Σ_{i<k≤j} n_k (w_j − w_k).
+    """
+    known, where = np.unique(widths, return_inverse=True)
+    many = np.bincount(where, weights=weights)
+    count, total = np.cumsum(many), np.cumsum(many * known)
+    # i is a row, j a column
+    between = known * (count - count[:, None]) - (total - total[:, None])
+    between[np.tri(len(known), dtype=bool)] = np.inf
+    cost, before = known * count - total, []
+    for _ in range(min(most, len(known)) - 1):
+        through = cost[:, None] + between
+        before.append(through.argmin(axis=0))
+        cost = through.min(axis=0)
+    chosen = [len(known) - 1]
+    for came_from in reversed(before):
+        chosen.append(int(came_from[chosen[-1]]))
+    return known[chosen[::-1]]
 
 
 def _by_length(

@@ -31,9 +31,9 @@ class Score:
         return asdict(self)
 
 
-def bleu(outputs: Outputs, references: References) -> Score:
-    """Compute BLEU (Papineni et al. 2002) through sacrebleu."""
-    return _score("bleu", outputs, references)
+def bleu(outputs: Outputs, references: References, words: str = "13a") -> Score:
+    """Compute BLEU (Papineni et al. 2002) through sacrebleu, which cuts words by this rule."""
+    return _score("bleu" if words == "13a" else f"bleu:{words}", outputs, references)
 
 
 def chrf(outputs: Outputs, references: References) -> Score:
@@ -81,6 +81,9 @@ METRICS: dict[str, Callable[[Outputs, References], Score]] = {
     "wer": word_error_rate,
     "per": phone_error_rate,
 }
+_BY_NAME = METRICS | {
+    f"bleu:{words}": partial(bleu, words=words) for words in ("none", "char", "zh", "intl")
+}
 
 
 def evaluate(
@@ -91,7 +94,7 @@ def evaluate(
     """Compute the scores of these names, in this order."""
     names = (names,) if isinstance(names, str) else names
     check_names(names)
-    return [METRICS[name](outputs, references) for name in names]
+    return [_BY_NAME[name](outputs, references) for name in names]
 
 
 def check_names(names: Sequence[str]) -> None:
@@ -102,14 +105,14 @@ def check_names(names: Sequence[str]) -> None:
         f"name = {name}, but it must be {either}; "
         f"{get_close_matches(str(name).lower(), known, n=1, cutoff=0)[0]} would do"
         for name in names
-        if name not in METRICS
+        if name not in _BY_NAME
     ]:
         raise ConfigError("metrics", problems)
 
 
 def statistics(name: str, outputs: Outputs, references: References) -> Statistics:
     """Count what a metric counts, line by line."""
-    match name:
+    match name.partition(":")[0]:
         case "bleu" | "chrf" | "ter":
             return lines.sacrebleu_statistics(_sacrebleu(name), outputs, references)
         case "exact":
@@ -131,6 +134,8 @@ def _sacrebleu(name: str) -> Any:
     from sacrebleu.metrics.chrf import CHRF
     from sacrebleu.metrics.ter import TER
 
+    kind, _, words = name.partition(":")
     # force silences a warning about spaces before full stops; it changes no number
-    kinds: dict[str, Any] = {"bleu": partial(BLEU, force=True), "chrf": CHRF, "ter": TER}
-    return kinds[name]()
+    cut = partial(BLEU, force=True, tokenize=words or None)
+    kinds: dict[str, Any] = {"bleu": cut, "chrf": CHRF, "ter": TER}
+    return kinds[kind]()

@@ -38,7 +38,7 @@ A weighted sum costs what reading its terms costs, and projected they are wider.
 def ahead(model: Seq2Seq) -> Ahead | None:
     """Return what decodes as the model does, only faster; None if there is no such thing."""
     decoder = model.decoder
-    if model.training:
+    if model.training or model.readout.pointer is not None:
         return None
     if isinstance(decoder, TransformerDecoder):
         return transformer_ahead(model, decoder)

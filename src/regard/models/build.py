@@ -42,6 +42,7 @@ from regard.nn.blocks import FeedForward, Residual
 from regard.nn.cells import Cell, ElmanCell, GRUCell, LSTMCell
 from regard.nn.drawn import drawn
 from regard.nn.embedding import Embedding
+from regard.nn.pointer import Pointer
 from regard.nn.readouts import Layer, LinearLayer, MaxoutLayer, Readout, TanhLayer
 from regard.nn.scores import (
     AdditiveScore,
@@ -90,6 +91,9 @@ def build(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -
     summary_size = None if summary is None else summary.output_size
     decoder = _DECODERS[type(config.decoder)](config, config.decoder, encoder, summary_size)
     readout = _readout(config, decoder, target)
+    if config.readout.copies:
+        sizes = decoder.state_size, encoder.key_size, _readout_inputs(config, decoder)
+        readout.pointer = Pointer(*sizes, source_vocabulary)
     return Seq2Seq((source, target), encoder, summary, decoder, readout, config.readout.inputs)
 
 
@@ -301,15 +305,19 @@ _DECODERS: dict[type, Any] = {
 }
 
 
-def _readout(config: ModelConfig, decoder: Decoder[Any, Any], target: Embedding) -> Readout:
+def _readout_inputs(config: ModelConfig, decoder: Decoder[Any, Any]) -> int:
     sizes = {
         "old_state": decoder.state_size,
         "new_state": decoder.state_size,
         "context": decoder.context_size,
         "previous": config.target.size,
     }
+    return sum(sizes[name] or 0 for name in config.readout.inputs)
+
+
+def _readout(config: ModelConfig, decoder: Decoder[Any, Any], target: Embedding) -> Readout:
     readout = config.readout
-    size = sum(sizes[name] or 0 for name in readout.inputs)
+    size = _readout_inputs(config, decoder)
     layer: Layer = LinearLayer(size)
     if readout.kind == "tanh":
         layer = TanhLayer(size, readout.size, readout.bias)

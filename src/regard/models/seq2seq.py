@@ -17,6 +17,7 @@ from regard.errors import InputError
 from regard.models.reader import Reader
 from regard.nn.embedding import Embedding
 from regard.nn.encoded import Encoded
+from regard.nn.pointer import Pointed, Pointing
 from regard.nn.readouts import Readout
 from regard.nn.rows import Rows
 from regard.nn.scores import LocationScore
@@ -93,7 +94,11 @@ class Seq2Seq(nn.Module):
         self, source: Int[Tensor, "B S"], source_mask: Bool[Tensor, "B S"]
     ) -> tuple[Rows, State]:
         """Read a batch of sources and stand before the first word."""
-        return self.decoder.start(self.encode(source, source_mask))
+        encoded = self.encode(source, source_mask)
+        memory, state = self.decoder.start(encoded)
+        if self.readout.pointer is not None:
+            memory = self.readout.pointer.start(memory, encoded, source)
+        return memory, state
 
     def step(
         self,
@@ -111,9 +116,10 @@ class Seq2Seq(nn.Module):
         self._refuse_other_shapes(imposed, (words.shape[0],))
         previous = self.target_embedding(words[:, None], state.position)[:, 0]
         state, step = self.decoder.step(
-            state, previous, memory, imposed=imposed, need_weights=need_weights
+            state, previous, _looked_at(memory), imposed=imposed, need_weights=need_weights
         )
-        return state, Scored(self.readout(self._join(step, previous)), step.weights)
+        logits = self.readout(self._join(step, previous), _pointing(step, memory))
+        return state, Scored(logits, step.weights)
 
     def unroll(
         self,
@@ -130,9 +136,10 @@ class Seq2Seq(nn.Module):
         self._refuse_other_shapes(imposed, tuple(words.shape))
         previous = self.target_embedding(words, state.position)
         state, steps = self.decoder.unroll(
-            state, previous, memory, imposed=imposed, need_weights=need_weights
+            state, previous, _looked_at(memory), imposed=imposed, need_weights=need_weights
         )
-        return state, Scored(self.readout(self._join(steps, previous)), steps.weights)
+        logits = self.readout(self._join(steps, previous), _pointing(steps, memory))
+        return state, Scored(logits, steps.weights)
 
     def forward(
         self,
@@ -158,8 +165,9 @@ class Seq2Seq(nn.Module):
         """−Σ log p(y_t | y_<t, x), summed over visible words: what the logits of `forward` give."""
         memory, state = self.start(source, source_mask)
         previous = self.target_embedding(words, state.position)
-        _, steps = self.decoder.unroll(state, previous, memory, need_weights=False)
-        return self.readout.loss(self._join(steps, previous), target, target_mask, smoothing)
+        _, steps = self.decoder.unroll(state, previous, _looked_at(memory), need_weights=False)
+        given = self._join(steps, previous), target, target_mask, smoothing
+        return self.readout.loss(*given, _pointing(steps, memory))
 
     def _refuse_other_shapes(self, imposed: Tensor | None, rows: tuple[int, ...]) -> None:
         looks = self.decoder.looks
@@ -177,6 +185,15 @@ class Seq2Seq(nn.Module):
             previous if name == "previous" else getattr(step, name) for name in self.readout_inputs
         ]
         return torch.cat(parts, dim=-1)
+
+
+def _looked_at(memory: Rows) -> Rows:
+    """Return what the decoder itself looks at."""
+    return memory.memory if isinstance(memory, Pointed) else memory
+
+
+def _pointing(step: Step, memory: Rows) -> Pointing | None:
+    return Pointing(step.new_state, memory) if isinstance(memory, Pointed) else None
 
 
 def _places(embedding: Embedding) -> int | None:

@@ -13,6 +13,8 @@ from typing_extensions import override
 
 from regard import kernels
 from regard.nn.dropout import Dropout
+from regard.nn.loss import summed_loss
+from regard.nn.pointer import Pointer, Pointing
 
 
 class Layer(nn.Module, ABC):
@@ -79,20 +81,33 @@ class Readout(nn.Module):
     """logits = G layer([inputs]), with dropout before G.
 
     G may be an embedding's own matrix: tied, the word that is read is the word that is written.
+    With a pointer, words may be copied besides, and log p takes the place of the logits.
     """
 
     def __init__(
-        self, layer: Layer, weight: nn.Parameter, *, bias: bool = False, dropout: float = 0.0
+        self,
+        layer: Layer,
+        weight: nn.Parameter,
+        *,
+        bias: bool = False,
+        dropout: float = 0.0,
+        pointer: Pointer | None = None,
     ) -> None:
         super().__init__()
         self.layer = layer
         self.weight = weight
         self.bias = nn.Parameter(torch.zeros(weight.shape[0])) if bias else None
         self.dropout = Dropout(dropout)
+        self.pointer = pointer
 
-    def forward(self, x: Float[Tensor, "*B X"]) -> Float[Tensor, "*B V"]:
+    def forward(
+        self, x: Float[Tensor, "*B X"], pointing: Pointing | None = None
+    ) -> Float[Tensor, "*B V"]:
         """Score every word."""
-        return nn.functional.linear(self.dropout(self.layer(x)), self.weight, self.bias)
+        logits = nn.functional.linear(self.dropout(self.layer(x)), self.weight, self.bias)
+        if self.pointer is None or pointing is None:
+            return logits
+        return self.pointer(logits, x, pointing)
 
     def loss(
         self,
@@ -100,8 +115,14 @@ class Readout(nn.Module):
         target: Int[Tensor, "*B"],
         visible: Bool[Tensor, "*B"],
         smoothing: float = 0.0,
+        pointing: Pointing | None = None,
     ) -> Float[Tensor, ""]:
-        """Σ (1−ε)·(−log p(y)) + ε·mean_v(−log p(v)) over visible rows; never makes all logits."""
+        """Σ (1−ε)·(−log p(y)) + ε·mean_v(−log p(v)) over visible rows.
+
+        Never makes all logits, unless something may be copied.
+        """
+        if pointing is not None:
+            return summed_loss(self(x, pointing), target, visible, smoothing)
         rows = self.dropout(self.layer(x)).flatten(0, -2)
         return kernels.linear_loss(
             rows, self.weight, self.bias, target.flatten(), visible.flatten(), smoothing

@@ -58,6 +58,11 @@ class Vocabulary:
         new = (symbol for symbol in other.symbols[len(SPECIALS) :] if symbol not in self)
         return Vocabulary(self.symbols + tuple(new))
 
+    def ids_in(self, other: "Vocabulary") -> list[int]:
+        """Return the other's id of each of these symbols, PAD where it has none."""
+        specials = [UNKNOWN if i == UNKNOWN else PAD for i in range(len(SPECIALS))]
+        return specials + [other._ids.get(symbol, PAD) for symbol in self.symbols[len(SPECIALS) :]]
+
     @cached_property
     def _ids(self) -> dict[str, int]:
         return {symbol: i for i, symbol in enumerate(self.symbols) if i >= len(SPECIALS)}

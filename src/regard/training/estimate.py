@@ -17,7 +17,7 @@ def estimate(job: Job, validation_seconds: Callable[[], float], done: int = 0) -
     config = job.config
     trial = replace(job, model=copy.deepcopy(job.model))
     optimizer, gradients = make_optimizer(trial.model, config), make_gradients(trial.model, config)
-    batches = stream(job.corpus, config, Progress())
+    batches = stream(job, Progress())
     groups = [[next(batches)[2] for _ in range(config.accumulate)] for _ in range(TRIALS)]
     # the first time is slower than any that follows, and on a GPU that of each shape
     for _ in "ab":

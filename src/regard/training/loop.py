@@ -99,7 +99,7 @@ def _train(job: Job, report: Report, stop: Callable[[], bool]) -> Progress:
         progress = replace(progress, finished=progress.step >= config.max_steps or tired)
     job.folder.shorten_log(progress.step)
     deadline = time.monotonic() + 60 * config.max_minutes if config.max_minutes else float("inf")
-    batches = stream(job.corpus, config, progress)
+    batches = stream(job, progress)
     batches = ahead(batches) if on_gpu else batches
     losses = _Losses(job, report, late=on_gpu)
     report.start(progress.step)
@@ -147,17 +147,21 @@ class _Losses:
                 self.job.folder.log({"step": step, "loss": mean, "rate": rate, "tokens": tokens})
 
 
-def stream(
-    corpus: Corpus, config: TrainConfig, progress: Progress
-) -> Iterator[tuple[int, int, Batch]]:
-    """Yield batches without end from a position on, each with the position behind it."""
+def stream(job: Job, progress: Progress) -> Iterator[tuple[int, int, Batch]]:
+    """Yield batches without end from a position on, each with the position behind it.
+
+    Where work is recorded, there are few shapes of them.
+    """
+    corpus, config = job.corpus, job.config
     lengths = corpus.source_lengths, corpus.target_lengths
     buckets = Buckets(*lengths, config.batch_tokens, config.seed)
+    rooms = buckets.rooms() if job.model.device.type == "cuda" else None
     epoch, first = progress.epoch, progress.batch
     while True:
         rows = buckets.epoch(epoch)
         for number in range(first, len(rows)):
-            yield epoch, number + 1, make_batch(corpus, rows[number])
+            batch = make_batch(corpus, rows[number])
+            yield epoch, number + 1, batch.filled(*rooms.shape(*batch.shape)) if rooms else batch
         epoch, first = epoch + 1, 0
 
 

@@ -1,7 +1,7 @@
 """Training on a GPU: loss and gradients as recorded work, said once for each shape of a batch.
 
-A replay computes what the calls would, in the same order. Batches are filled up to few shapes, so
-that there are few recordings. Nothing here waits for the device.
+A replay computes what the calls would, in the same order. Batches come in few shapes, so that
+there are few recordings. Nothing here waits for the device.
 """
 
 import os
@@ -104,18 +104,17 @@ class Recorded:
             if parameter.grad is None:
                 parameter.grad = torch.zeros_like(parameter)
         for batch in batches:
-            self._add(batch.filled(*batch.roomy_shape))
+            self._add(batch)
         return _later(self.total)
 
-    def _add(self, filled: Batch) -> None:
-        shape = *filled.source.shape, filled.target.shape[1]
-        if shape not in self.recordings:
-            self.recordings[shape] = self._record(filled.to(self.device))
-        recording = self.recordings[shape]
+    def _add(self, batch: Batch) -> None:
+        if batch.shape not in self.recordings:
+            self.recordings[batch.shape] = self._record(batch.to(self.device))
+        recording = self.recordings[batch.shape]
         for field in fields(Batch):
             place: Tensor = getattr(recording.batch, field.name)
             # only memory that stays where it is can be read while nobody waits
-            place.copy_(getattr(filled, field.name).pin_memory(), non_blocking=True)
+            place.copy_(getattr(batch, field.name).pin_memory(), non_blocking=True)
         recording.graph.replay()
 
     def _record(self, batch: Batch) -> _Recording:

@@ -9,7 +9,7 @@ import weakref
 import pytest
 
 from regard.metrics import bootstrap
-from regard.translator import Translator
+from regard.translator import Translator, load
 
 
 def sha256(pairs):
@@ -139,10 +139,13 @@ def test_the_hint_is_a_command_also_where_a_source_looks_like_an_option(run, cap
 
 
 def test_too_few_or_too_many_models_are_refused(refused, capitals, pairs):
-    would = "but it must be one or two, and then the pairs; regard evaluate MODEL PAIRS would do"
-    assert refused("evaluate", pairs) == f"regard: evaluate: 0 models are given, {would}\n"
+    must = "models are given, but it must be one or two, and then the pairs"
+    would = "regard evaluate MODEL PAIRS would do"
+    assert refused("evaluate", pairs) == f"regard: evaluate: 0 {must}; {would}\n"
+    assert refused("evaluate", pairs, "--ensemble") == f"regard: evaluate: 0 {must}; {would}\n"
     three = [capitals] * 3
-    assert refused("evaluate", *three, pairs) == f"regard: evaluate: 3 models are given, {would}\n"
+    would = "--ensemble would do"
+    assert refused("evaluate", *three, pairs) == f"regard: evaluate: 3 {must}; {would}\n"
 
 
 def test_metrics_that_there_are_not_are_refused_all_at_once(refused, capitals, pairs):
@@ -171,3 +174,29 @@ def test_models_that_write_other_forms_of_unicode_cannot_be_compared(
 def test_bad_pairs_are_refused(refused, capitals, tmp_path, text):
     (tmp_path / "bad.tsv").write_text(text)
     assert refused("evaluate", capitals, "bad.tsv").startswith("regard: bad.tsv")
+
+
+def test_every_line_counts_where_that_is_asked_for(run, capitals, tmp_path):
+    (tmp_path / "test.tsv").write_text("a\tX\nb\tB\na\tA\nb\tB\n")
+    words = ("evaluate", capitals, "test.tsv", "--metrics=exact", "--format=json")
+    found = json.loads(run(*words, "--each-line").out)
+    assert (found["lines"], found["scores"][0]["value"]) == (4, 75.0)
+    assert "|nrefs:1|" in found["scores"][0]["signature"]
+
+
+def test_models_may_write_together(run, capitals, beginner, pairs):
+    words = ("evaluate", capitals, beginner, capitals, pairs, "--metrics=exact", "--format=json")
+    found = json.loads(run(*words, "--ensemble").out)
+    assert found["model"] == "capitals.regard + beginner.regard + capitals.regard"
+    lines = [line.split("\t") for line in pairs.read_text().splitlines()]
+    voted = load(capitals, beginner, capitals).translate([source for source, _ in lines])
+    right = sum(a.text == target for a, (_, target) in zip(voted, lines, strict=True))
+    assert found["scores"][0]["value"] == pytest.approx(100 * right / len(lines))
+
+
+def test_bleu_may_cut_words_otherwise(run, capitals, pairs):
+    words = "evaluate", capitals, pairs, "--metrics=bleu:char,bleu:none", "--format=json"
+    char, none = json.loads(run(*words).out)["scores"]
+    assert (char["name"], none["name"]) == ("bleu:char", "bleu:none")
+    assert "|tok:char|" in char["signature"]
+    assert "|tok:none|" in none["signature"]

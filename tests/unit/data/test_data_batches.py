@@ -74,22 +74,3 @@ def test_a_filled_batch_has_its_rows_and_hides_the_rest(corpus):
     assert filled.source_mask.sum(dim=1).tolist() == [1, 3, 0]
     assert filled.target_mask.sum(dim=1).tolist() == [3, 2, 0]
     assert filled.num_tokens == batch.num_tokens
-
-
-@pytest.mark.parametrize(
-    ("shape", "roomy"),
-    [
-        ((1, 1, 1), (16, 1, 1)),
-        ((16, 7, 8), (16, 7, 8)),
-        ((17, 9, 16), (32, 10, 16)),
-        ((80, 17, 31), (80, 20, 32)),
-        ((81, 33, 50), (96, 36, 52)),
-        ((81, 32, 100), (96, 32, 104)),
-    ],
-    ids=str,
-)
-def test_there_are_few_roomy_shapes(shape, roomy):
-    rows, source, target = shape
-    ids = torch.zeros(rows, source, dtype=torch.int64), torch.zeros(rows, target, dtype=torch.int64)
-    batch = Batch(ids[0], ids[0] == 0, ids[1], ids[1], ids[1] == 0)
-    assert batch.roomy_shape == roomy

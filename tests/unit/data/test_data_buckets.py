@@ -2,7 +2,7 @@
 
 import os
 import time
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.data import buckets
-from regard.data.buckets import Buckets, in_order
+from regard.data.buckets import ROWS, WIDTHS, Buckets, few_widths, in_order
 
 CASES = int(os.environ.get("REGARD_CASES", "500"))
 many = settings(max_examples=CASES, deadline=None)
@@ -139,3 +139,45 @@ def test_in_order_sorts_by_length_and_keeps_equals_as_they_came():
     batches, restored = in_order(np.array([4, 1, 4, 2, 1]), 6)
     assert [batch.tolist() for batch in batches] == [[1, 4], [3], [0], [2]]
     assert restored.tolist() == [3, 0, 4, 2, 1]
+
+
+@many
+@given(
+    pairs=st.lists(st.tuples(st.integers(1, 30), st.integers(1, 9)), min_size=1, max_size=8),
+    most=st.integers(1, 5),
+)
+def test_no_other_widths_fill_up_less(pairs, most):
+    widths, weights = (np.array(column) for column in zip(*pairs, strict=True))
+
+    def filled(chosen):
+        return sum(n * (min(c for c in chosen if c >= w) - w) for w, n in pairs)
+
+    chosen = few_widths(widths, weights, most).tolist()
+    known = sorted(set(widths.tolist()))
+    assert len(chosen) == min(most, len(known))
+    assert sorted(set(chosen)) == chosen
+    others = [(*some, known[-1]) for some in combinations(known[:-1], len(chosen) - 1)]
+    assert filled(chosen) == min(filled(other) for other in others)
+
+
+@many
+@given(pairs=lengths.filter(bool), batch_tokens=budgets, seed=numbers, epoch=st.integers(0, 9))
+def test_batches_of_every_epoch_fit_into_few_shapes(pairs, batch_tokens, seed, epoch):
+    source, target = arrays(pairs)
+    made = Buckets(source, target, batch_tokens, seed)
+    rooms = made.rooms()
+    assert max(len(rooms.sources), len(rooms.targets)) <= WIDTHS
+    for batch in made.epoch(epoch):
+        given = len(batch), max(1, source[batch].max()), target[batch].max() + 1
+        roomy = rooms.shape(*given)
+        assert all(room >= size for room, size in zip(roomy, given, strict=True))
+        assert roomy[0] % ROWS == 0
+        assert roomy[0] - given[0] < ROWS
+        assert roomy[1] in rooms.sources
+        assert roomy[2] in rooms.targets
+
+
+def test_lines_of_one_length_are_not_filled_up():
+    source = np.full(1000, 50, dtype=np.int32)
+    rooms = Buckets(source, source - 1, 80 * 51, 1).rooms()
+    assert rooms.shape(80, 50, 50) == (80, 50, 50)

@@ -6,7 +6,7 @@ from kernel_cases import CASES, ODD, SIZES, gradients, leaves, outputs
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from regard.kernels import by_hand_attention, by_hand_loss
-from regard.training.loss import summed_loss
+from regard.nn.loss import summed_loss
 
 by_case = pytest.mark.parametrize("name", CASES)
 # what the library computes it also derives, and casts, in its own way

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import presets as small
-from regard.training.loss import summed_loss
+from regard.nn.loss import summed_loss
 
 
 def loss_of_logits(model, given, target, visible, smoothing):

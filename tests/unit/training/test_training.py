@@ -15,8 +15,8 @@ import torch
 
 from regard.config.settings import TrainConfig
 from regard.errors import InputError
+from regard.nn.loss import summed_loss
 from regard.training.loop import Validation, learned, train
-from regard.training.loss import summed_loss
 from regard.training.optimizer import make_optimizer, optimizer_tensors, restore_optimizer
 from regard.training.schedule import learning_rate
 from regard.training.state import Progress

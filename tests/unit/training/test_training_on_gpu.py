@@ -24,7 +24,7 @@ def on_gpu(folder, name="bahdanau2015", **options):
 def test_recorded_gradients_are_the_plain_ones(tmp_path, name):
     made = on_gpu(tmp_path, name, dropout=0.0, batch_tokens=300)
     made.model.train()
-    batches = stream(made.corpus, made.config, Progress())
+    batches = stream(made, Progress())
     taken = [next(batches)[2] for _ in range(5)]
     tokens = sum(batch.num_tokens for batch in taken)
     recorded = make_gradients(made.model, made.config)

@@ -1,0 +1,85 @@
+"""Writing what stands in the source: a second attention that points at words to copy.
+
+The decoder's own attention finds what to think of; this one finds what to write as it stands, so
+that it works with every decoder and leaves the decoder's fast paths alone.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple, final
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from regard.nn.encoded import Encoded
+from regard.nn.masks import masked_softmax
+from regard.nn.rows import Rows
+from regard.nn.scores import BilinearScore
+from regard.symbols import PAD
+
+
+@dataclass(frozen=True)
+class Pointed(Rows):
+    """A decoder's memory, and beside it the source as words of the target."""
+
+    memory: Rows
+    keys: Float[Tensor, "B S A"]
+    words: Int[Tensor, "B S"]
+    mask: Bool[Tensor, "B S"]
+
+
+class Pointing(NamedTuple):
+    """Who asks, and what may be copied."""
+
+    query: Float[Tensor, "B *T D"]
+    seen: Pointed
+
+
+@final
+class Pointer(nn.Module):
+    """A word is written from the vocabulary or copied (See et al. 2017, eq. 8 and 9).
+
+    p(w) = g p_vocabulary(w) + (1 − g) Σ_{i: x_i = w} α_i
+    α = softmax_i(sᵀ W h_i)      g = σ(w_g · [inputs of the readout] + b_g)
+
+    s is the new state, h_i what the encoder shows, and x_i the source's word as one of the target,
+    where it has one; other positions are not pointed at.
+    """
+
+    words: Tensor
+
+    def __init__(self, state_size: int, key_size: int, input_size: int, source_size: int) -> None:
+        super().__init__()
+        self.score = BilinearScore(state_size, key_size)
+        self.gate = nn.Linear(input_size, 1)
+        # the target's id of every source word, PAD for those that the target does not have; known
+        # from the vocabularies, so that a file need not hold it
+        nothing = torch.full((source_size,), PAD, dtype=torch.int64)
+        self.register_buffer("words", nothing, persistent=False)
+
+    def start(self, memory: Rows, encoded: Encoded, source: Int[Tensor, "B S"]) -> Pointed:
+        """Prepare a source once."""
+        words = nn.functional.pad(
+            self.words[source], (0, encoded.mask.shape[1] - source.shape[1]), value=PAD
+        )
+        return Pointed(
+            memory, self.score.prepare(encoded.keys), words, encoded.mask & (words != PAD)
+        )
+
+    def forward(
+        self, logits: Float[Tensor, "B *T V"], x: Float[Tensor, "B *T X"], pointing: Pointing
+    ) -> Float[Tensor, "B *T V"]:
+        """Return log p of every word."""
+        query, seen = pointing
+        alone = query.dim() == 2
+        scores = self.score(query[:, None] if alone else query, seen.keys)
+        wide = torch.promote_types(scores.dtype, torch.float32)
+        weights = masked_softmax(scores.to(wide), seen.mask[:, None])
+        words = seen.words[:, None].expand_as(weights)
+        if alone:
+            weights, words = weights[:, 0], words[:, 0]
+        written = logits.to(wide).softmax(dim=-1)
+        copied = torch.zeros_like(written).scatter_add(-1, words, weights.to(wide))
+        share = torch.sigmoid(self.gate(x).to(wide))
+        p = share * written + (1 - share) * copied
+        return p.clamp_min(torch.finfo(wide).tiny).log()

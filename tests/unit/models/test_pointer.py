@@ -1,0 +1,138 @@
+"""Models that copy: their equation, their loss, and that a file gives them back whole."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+import presets as small
+import small_models
+from letters import array, assert_within
+from oracle import pointer as oracle
+from regard.models import PRESETS, build
+from regard.models.ahead import ahead
+from regard.store import Saved, build_for, load_model, save_model
+from regard.symbols import BOS, EOS, PAD, UNKNOWN
+from regard.text.vocabulary import Vocabulary
+from regard.translator import Translator
+
+SHARED = {4: 5, 5: 4, 7: 9, 8: 10, 12: 18, UNKNOWN: UNKNOWN}
+"""Words that both sides have: the source's ids, and the target's."""
+
+
+def copying(name, seed=0, **options):
+    """Build a preset that may copy, of random weights."""
+    torch.manual_seed(seed)
+    config = PRESETS[name](**small.SIZES[name], **options)
+    config = replace(config, readout=replace(config.readout, copies=True))
+    model = build(config, small.V_Y if config.tied == "all" else small.V_X, small.V_Y)
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.4)
+    for source, target in SHARED.items():
+        model.readout.pointer.words[source] = target
+    return model.double().eval()
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_what_is_written_and_what_is_copied_add_up_as_the_equation_says(name):
+    model = copying(name)
+    sources, _, (source, mask, fed) = small.batch(model)
+    pointer = model.readout.pointer
+    seen = {}
+    handle = pointer.register_forward_hook(lambda _, args, out: seen.update(args=args, out=out))
+    found = array(model(source, mask, fed).logits)
+    handle.remove()
+    logits, inputs, (states, _) = seen["args"]
+    shown = array(model.encode(source, mask).keys)
+    written = array(logits.softmax(dim=-1))
+    weights = {
+        "W": array(pointer.score.W.weight),
+        "w_g": array(pointer.gate.weight[0]),
+        "b_g": array(pointer.gate.bias)[0],
+    }
+    for b, x in enumerate(sources):
+        words = [SHARED.get(int(word)) for word in x]
+        for t in range(fed.shape[1]):
+            step = written[b, t], array(states)[b, t], shown[b], words, array(inputs)[b, t]
+            p = oracle.mixed(*step, weights)
+            assert_within(np.exp(found[b, t]), p, 1e-12)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_word_by_word_it_says_what_it_says_of_the_whole_line(name):
+    model = copying(name)
+    _, _, (source, mask, fed) = small.batch(model)
+    whole = model(source, mask, fed).logits
+    memory, state = model.start(source, mask)
+    for t in range(fed.shape[1]):
+        state, scored = model.step(state, fed[:, t], memory)
+        assert_within(array(scored.logits), array(whole[:, t]), 1e-12)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_the_loss_is_that_of_what_comes_out(name, smoothing):
+    model = copying(name)
+    _, _, given = small.batch(model)
+    target = torch.randint(small.V_Y, given[2].shape, generator=torch.Generator().manual_seed(0))
+    visible = torch.arange(target.shape[1]) < torch.tensor([4, 6, 1])[:, None]
+    log_p = model(*given).logits.log_softmax(dim=-1)
+    right = -log_p.gather(-1, target[..., None])[..., 0]
+    each = (1 - smoothing) * right - smoothing * log_p.mean(dim=-1)
+    found = model.loss(*given, target, visible, smoothing)
+    assert abs(found - each[visible].sum()) <= 1e-10
+    slopes = torch.autograd.grad(found, list(model.readout.pointer.parameters()))
+    assert all(slope.abs().sum() > 0 for slope in slopes)
+
+
+@pytest.mark.parametrize("width", [0, 3], ids=["without any word", "of words of its own"])
+def test_a_source_with_nothing_to_copy_is_written_from_the_vocabulary(width):
+    model = copying("bahdanau2015")
+    source = torch.full((2, width), 6)
+    given = source, torch.ones_like(source, dtype=torch.bool), torch.full((2, 1), BOS)
+    p = model(*given).logits.exp()
+    pointer, model.readout.pointer = model.readout.pointer, None
+    written = model(*given).logits.softmax(dim=-1)
+    model.readout.pointer = pointer
+    share = p.sum(dim=-1, keepdim=True)
+    assert ((share > 0) & (share < 1)).all()
+    assert_within(array(p / share), array(written), 1e-12)
+
+
+def test_nothing_that_a_pointer_cannot_do_is_done_ahead():
+    model = copying("bahdanau2015")
+    assert ahead(model) is None
+    model.readout.pointer = None
+    assert ahead(model) is not None
+
+
+def test_symbols_are_known_by_their_spelling():
+    one, other = Vocabulary.build(["aabc<s>"]), Vocabulary.build(["ccbx"])
+    known = dict(zip(one.symbols, one.ids_in(other), strict=True))
+    assert other.symbols[known["c"]] == "c"
+    assert other.symbols[known["b"]] == "b"
+    assert known["a"] == PAD
+    ids = one.ids_in(other)
+    assert [ids[i] for i in (PAD, UNKNOWN, BOS, EOS)] == [PAD, UNKNOWN, PAD, PAD]
+    assert len(ids) == len(one)
+
+
+def test_a_file_gives_a_model_back_that_copies_the_same(tmp_path):
+    sides = small_models.side("abcdefgh"), small_models.side("hgfedcxy")
+    plain = small_models.saved(sides=sides)
+    readout = replace(plain.settings.model.readout, copies=True)
+    settings = replace(plain.settings, model=replace(plain.settings.model, readout=readout))
+    torch.manual_seed(3)
+    model = build_for(settings.model, *sides).eval()
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.7)
+    kept = Saved(model, settings, *sides, {})
+    save_model(tmp_path / "copies.regard", kept)
+    again = load_model(tmp_path / "copies.regard")
+    assert again.model.readout.pointer.words.tolist() == sides[0].vocabulary.ids_in(
+        sides[1].vocabulary
+    )
+    lines = ["abcdef", "hhh", "gc", ""]
+    first, second = (Translator(one).translate(lines) for one in (kept, again))
+    assert [(a.text, a.score) for a in first] == [(a.text, a.score) for a in second]
