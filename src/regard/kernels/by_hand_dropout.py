@@ -17,21 +17,16 @@ STEPS = 1 << 16
 class _Dropped(torch.autograd.Function):
     @staticmethod
     @override
-    def forward(ctx: Any, x: Tensor, keep: Tensor, scale: float) -> Tensor:
-        ctx.save_for_backward(keep)
-        ctx.scale = scale
-        return _kept(x, keep, scale)
+    def forward(ctx: Any, x: Tensor, factors: Tensor) -> Tensor:
+        ctx.save_for_backward(factors)
+        return x * factors
 
     @staticmethod
     @override
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
-        (keep,) = ctx.saved_tensors
-        return _kept(grad, keep, ctx.scale), None, None
-
-
-def _kept(x: Tensor, keep: Tensor, scale: float) -> Tensor:
-    return torch.where(keep, x, 0.0).mul_(scale)
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        (factors,) = ctx.saved_tensors
+        return grad * factors, None
 
 
 def dropout(x: Float[Tensor, "*B D"], p: float) -> Float[Tensor, "*B D"]:
@@ -39,8 +34,7 @@ def dropout(x: Float[Tensor, "*B D"], p: float) -> Float[Tensor, "*B D"]:
 
     What is dropped depends on torch's own randomness alone, of which it takes one number.
     """
-    dropped = min(STEPS - 1, max(1, round(p * STEPS)))
-    return _Dropped.apply(x, _mask(x, dropped), STEPS / (STEPS - dropped))
+    return _Dropped.apply(x, _factors(x, min(STEPS - 1, max(1, round(p * STEPS)))))
 
 
 def dropped_attention(
@@ -55,7 +49,11 @@ def dropped_attention(
     return dropout(weights, p) @ v
 
 
-def _mask(x: Tensor, dropped: int) -> Bool[Tensor, "*B D"]:
+def _factors(x: Tensor, dropped: int) -> Float[Tensor, "*B D"]:
+    """Return what each number is multiplied by: 0, or what makes up for those."""
     seed = int(torch.randint(2**62, ()))
     bits = np.random.SFC64(seed).random_raw(-(-x.numel() // 4)).view(np.int16)[: x.numel()]
-    return torch.from_numpy(bits).view(x.shape) >= dropped - STEPS // 2
+    # compared into numbers at once: choosing by a mask of bytes takes three times as long
+    kept = torch.empty(x.shape, dtype=x.dtype)
+    torch.ge(torch.from_numpy(bits).view(x.shape), dropped - STEPS // 2, out=kept)
+    return kept.mul_(STEPS / (STEPS - dropped))
