@@ -1,8 +1,8 @@
-"""The floor under a training row: what its products cost where the machine does nothing else.
+"""The floor under a row: what its products cost where the machine does nothing else.
 
-Counts multiply-adds of one update in shape letters, backward as twice forward, and measures how
-many a second the machine reaches: in large products, and in those of 64 rows that a recurrence is
-made of. Element-wise work, memory and Python come on top of the floor.
+Counts multiply-adds in shape letters, of one update, backward as twice forward, or of one decoded
+word, and measures how many a second the machine reaches: in large products, and in those of 64 or
+32 rows that a recurrence or a search is made of. Element-wise work, memory and Python come on top.
 """
 
 import json
@@ -54,8 +54,45 @@ def transformer(S: float, T: float, V: int) -> Count:
     return Count(L * (encoder + decoder) + B * T * D * V, 0.0, 0.0)
 
 
+def decoded(kind: str, S: float, T: float, V: int, beam: int) -> float:
+    """Multiply-adds for one word of S letters and T symbols, where all that can be done ahead is.
+
+    Recurrent: of the source S·(6·256² + 2·M·D), the encoder's loop, keys and what is found as it
+    is used; a step 6·D² for the gates, 2·D² for query and [h; c], D·V and S·2·D. Transformer, L
+    layers: of the source 6·D² + 2·D·F, of a step the same, D·V and (S + T)·D.
+    """
+    if kind == "recurrent":
+        D = 512
+        return S * (6 * 256**2 + 2 * D * D) + T * beam * (8 * D * D + D * V + 2 * S * D)
+    D, F, L = 256, 1024, 3
+    layer = 6 * D * D + 2 * D * F
+    return L * S * layer + T * beam * (L * (layer + (S + T) * D) + D * V)
+
+
+def _searched(kind: str, found: dict[str, Any], site: Site) -> dict[str, Any]:
+    task = site.task("g2p")
+    S, T = (_mean(task, side) for side in ("source", "target"))
+    V = len(task.vocabulary("target")) + 4
+    reached = speeds(site.threads)
+    told, least = [], {}
+    for name, figure in found["figures"].items():
+        if not (name == "greedy" or name.startswith("beam ")):
+            continue
+        count = decoded(kind, S, T + 1, V, 1 if name == "greedy" else int(name.split()[1]))
+        least[name] = reached["32 rows"] / count
+        ours = figure["contenders"][OURS]["figure"]["median"]
+        told.append(
+            f"{name} {count / 1e6:.0f} M multiply-adds a word, {number(least[name])} words/s: "
+            f"we reach {ours / least[name]:.0%}"
+        )
+    said = f"at {reached['32 rows'] / 1e9:.0f} G a second " + "; ".join(told)
+    return {"words_per_second": least, "said": said, "speeds": reached}
+
+
 def floor(row: str, found: dict[str, Any], site: Site) -> dict[str, Any] | None:
     """Say what the products alone would take, and how near we are; None for other rows."""
+    if row.startswith("decode-"):
+        return _searched(row.removeprefix("decode-"), found, site)
     kind = row.removeprefix("train-")
     if kind not in ("additive", "bilinear", "transformer"):
         return None
@@ -112,6 +149,7 @@ def main() -> None:
     measure: dict[str, Callable[[], float]] = {
         "large": lambda: _rate(1024, 1024, 1024),
         "64 rows": lambda: _rate(64, 512, 1536),
+        "32 rows": lambda: _rate(32, 512, 2048),
     }
     sys.stdout.write(json.dumps({name: run() for name, run in measure.items()}) + "\n")
 

@@ -109,3 +109,14 @@ def test_what_a_gpu_is_to_time_runs_here_too(who):
     if who == "plain":
         sizes = {"B": 2, "T": 3, "S": 5, "D": 8, "E": 6, "V": 13}
         gpu.rnnsearch(who, "cpu", sizes)()
+
+
+def test_a_wider_beam_repeats_the_steps_but_not_the_source():
+    for kind in ("recurrent", "transformer"):
+        one, five, six = (floors.decoded(kind, 7.5, 7.4, 45, beam) for beam in (1, 5, 6))
+        step = six - five
+        assert five == pytest.approx(one + 4 * step)
+        assert 0 < one - step < one
+    # two matrices of 512 × 512 are multiplied by each letter, eight by each symbol
+    assert floors.decoded("recurrent", 0, 1, 0, 1) == 8 * 512**2
+    assert floors.decoded("recurrent", 1, 0, 0, 1) == 6 * 256**2 + 2 * 512**2

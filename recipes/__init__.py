@@ -1,0 +1,1 @@
+"""Settings that were tried on real data, and what runs them."""
