@@ -70,7 +70,7 @@ def table(kind: str, axis: str, found: dict[str, Any]) -> str:
 
 
 def picture(report: dict[str, Any], path: Path) -> None:
-    """Draw seconds and memory over size, both by powers, a column for each axis."""
+    """Draw seconds by powers and memory from zero over size, a column for each axis."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -100,6 +100,9 @@ def picture(report: dict[str, Any], path: Path) -> None:
             panels[row, column].set_ylabel(unit)
             panels[row, column].grid(visible=True, which="major", alpha=0.3)
             panels[row, column].legend(fontsize=8)
+        # by powers, what hardly grows would look as if it did
+        panels[1, column].set_yscale("linear")
+        panels[1, column].set_ylim(bottom=0)
     drawn.savefig(path, dpi=120)
     pyplot.close(drawn)
 
