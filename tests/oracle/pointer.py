@@ -14,11 +14,12 @@ def mixed(written, state, shown, words, inputs, weights):
     """
     g = 1 / (1 + np.exp(-(weights["w_g"] @ inputs + weights["b_g"])))
     places = [i for i, word in enumerate(words) if word is not None]
+    if not places:
+        return written
+    scores = np.array([state @ weights["W"] @ shown[i] for i in places])
+    alpha = np.exp(scores - scores.max())
+    alpha /= alpha.sum()
     p = g * written
-    if places:
-        scores = np.array([state @ weights["W"] @ shown[i] for i in places])
-        alpha = np.exp(scores - scores.max())
-        alpha /= alpha.sum()
-        for place, share in zip(places, alpha, strict=True):
-            p[words[place]] += (1 - g) * share
+    for place, share in zip(places, alpha, strict=True):
+        p[words[place]] += (1 - g) * share
     return p

@@ -89,6 +89,9 @@ def evaluate(
 
     names = [name.strip() for name in metrics.split(",")]
     scores.check_names(names)
+    if alignments is not None and (ensemble or each_line):
+        problem = "--alignments judges one model line by line anyway"
+        raise ConfigError("evaluate", [f"{problem}; leaving out the other flags would do"])
     if alignments is not None:
         _print_alignments(files, alignments, format_, device)
         return
@@ -103,7 +106,8 @@ def evaluate(
     read = _Read(options.origin(pairs, source, target, columns), form, each_line=each_line)
     search = options.values(beam_size=beam_size)
     outputs = [_outputs(translator, read.sources, search) for translator in translators]
-    recipe = {"lines": len(read.sources), "pairs": read.fingerprint, "normalization": form}
+    recipe: dict[str, Any] = {"lines": len(read.sources), "each_line": each_line}
+    recipe |= {"pairs": read.fingerprint, "normalization": form}
     # asked of a blank line: what is not given depends on how the model searches
     beams = [one.ask([""], **search)[0].options.beam_size for one in translators]
     if len(groups) == 1:
@@ -225,8 +229,9 @@ def _print_comparison(found: "list[Comparison]", recipe: dict[str, Any], format_
 def _print_recipe(recipe: dict[str, Any], signatures: dict[str, str]) -> None:
     """Say how to compute the numbers again."""
     beams = {str(size) for size in recipe.get("beam_sizes", [recipe.get("beam_size")])}
+    what = "lines" if recipe["each_line"] else "sources"
     print(
-        f"{recipe['lines']:,} sources, beam size {' and '.join(sorted(beams))}, pairs "
+        f"{recipe['lines']:,} {what}, beam size {' and '.join(sorted(beams))}, pairs "
         f"{recipe['pairs'][:16]}, {recipe['normalization']}"
     )
     for name, signature in signatures.items():

@@ -33,7 +33,9 @@ class Score:
 
 def bleu(outputs: Outputs, references: References, words: str = "13a") -> Score:
     """Compute BLEU (Papineni et al. 2002) through sacrebleu, which cuts words by this rule."""
-    return _score("bleu" if words == "13a" else f"bleu:{words}", outputs, references)
+    name = "bleu" if words == "13a" else f"bleu:{words}"
+    check_names([name])
+    return _score(name, outputs, references)
 
 
 def chrf(outputs: Outputs, references: References) -> Score:
@@ -99,7 +101,7 @@ def evaluate(
 
 def check_names(names: Sequence[str]) -> None:
     """Refuse names that no metric has, all of them at once."""
-    known = list(METRICS)
+    known = list(_BY_NAME)
     either = f"{', '.join(known[:-1])} or {known[-1]}"
     if problems := [
         f"name = {name}, but it must be {either}; "

@@ -90,10 +90,11 @@ def build(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -
         summary = SUMMARIES[config.summary](encoder.key_size)
     summary_size = None if summary is None else summary.output_size
     decoder = _DECODERS[type(config.decoder)](config, config.decoder, encoder, summary_size)
-    readout = _readout(config, decoder, target)
+    pointer = None
     if config.readout.copies:
         sizes = decoder.state_size, encoder.key_size, _readout_inputs(config, decoder)
-        readout.pointer = Pointer(*sizes, source_vocabulary)
+        pointer = Pointer(*sizes, source_vocabulary)
+    readout = _readout(config, decoder, target, pointer)
     return Seq2Seq((source, target), encoder, summary, decoder, readout, config.readout.inputs)
 
 
@@ -315,7 +316,9 @@ def _readout_inputs(config: ModelConfig, decoder: Decoder[Any, Any]) -> int:
     return sum(sizes[name] or 0 for name in config.readout.inputs)
 
 
-def _readout(config: ModelConfig, decoder: Decoder[Any, Any], target: Embedding) -> Readout:
+def _readout(
+    config: ModelConfig, decoder: Decoder[Any, Any], target: Embedding, pointer: Pointer | None
+) -> Readout:
     readout = config.readout
     size = _readout_inputs(config, decoder)
     layer: Layer = LinearLayer(size)
@@ -328,4 +331,4 @@ def _readout(config: ModelConfig, decoder: Decoder[Any, Any], target: Embedding)
         weight = drawn(target.weight.shape[0], layer.output_size)
     assert isinstance(weight, nn.Parameter)  # noqa: S101
     bias = readout.bias and readout.kind == "linear"
-    return Readout(layer, weight, bias=bias, dropout=readout.dropout)
+    return Readout(layer, weight, bias=bias, dropout=readout.dropout, pointer=pointer)

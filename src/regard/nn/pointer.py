@@ -43,7 +43,7 @@ class Pointer(nn.Module):
     α = softmax_i(sᵀ W h_i)      g = σ(w_g · [inputs of the readout] + b_g)
 
     s is the new state, h_i what the encoder shows, and x_i the source's word as one of the target,
-    where it has one; other positions are not pointed at.
+    where it has one; other positions are not pointed at, and where there are no others, g = 1.
     """
 
     words: Tensor
@@ -71,15 +71,17 @@ class Pointer(nn.Module):
     ) -> Float[Tensor, "B *T V"]:
         """Return log p of every word."""
         query, seen = pointing
-        alone = query.dim() == 2
-        scores = self.score(query[:, None] if alone else query, seen.keys)
+        scores = self.score(query if query.dim() == 3 else query[:, None], seen.keys)
         wide = torch.promote_types(scores.dtype, torch.float32)
-        weights = masked_softmax(scores.to(wide), seen.mask[:, None])
-        words = seen.words[:, None].expand_as(weights)
-        if alone:
-            weights, words = weights[:, 0], words[:, 0]
-        written = logits.to(wide).softmax(dim=-1)
-        copied = torch.zeros_like(written).scatter_add(-1, words, weights.to(wide))
-        share = torch.sigmoid(self.gate(x).to(wide))
-        p = share * written + (1 - share) * copied
-        return p.clamp_min(torch.finfo(wide).tiny).log()
+        # at least in single precision, whatever the rest of the model is computed in
+        with torch.autocast(logits.device.type, enabled=False):
+            weights = masked_softmax(scores.to(wide), seen.mask[:, None])
+            # a product, not sums scattered over the words: a GPU adds those up in any order
+            spelled = nn.functional.one_hot(seen.words, logits.shape[-1]).to(wide)
+            copied = (weights @ spelled).view(logits.shape)
+            share = torch.sigmoid(self.gate(x).to(wide))
+            nothing = ~seen.mask.any(dim=1).view(-1, *[1] * (share.dim() - 1))
+            share = share.masked_fill(nothing, 1.0)
+            written = logits.to(wide).softmax(dim=-1)
+            p = share * written + (1 - share) * copied
+            return p.clamp_min(torch.finfo(wide).tiny).log()

@@ -105,8 +105,10 @@ class Readout(nn.Module):
     ) -> Float[Tensor, "*B V"]:
         """Score every word."""
         logits = nn.functional.linear(self.dropout(self.layer(x)), self.weight, self.bias)
-        if self.pointer is None or pointing is None:
+        if self.pointer is None:
             return logits
+        if pointing is None:
+            raise ValueError("a readout that copies must be given what it may point at")
         return self.pointer(logits, x, pointing)
 
     def loss(

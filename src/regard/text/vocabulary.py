@@ -59,9 +59,9 @@ class Vocabulary:
         return Vocabulary(self.symbols + tuple(new))
 
     def ids_in(self, other: "Vocabulary") -> list[int]:
-        """Return the other's id of each of these symbols, PAD where it has none."""
-        specials = [UNKNOWN if i == UNKNOWN else PAD for i in range(len(SPECIALS))]
-        return specials + [other._ids.get(symbol, PAD) for symbol in self.symbols[len(SPECIALS) :]]
+        """Return the other's id of each symbol; PAD for specials and where it has none."""
+        known = [other._ids.get(symbol, PAD) for symbol in self.symbols[len(SPECIALS) :]]
+        return [PAD] * len(SPECIALS) + known
 
     @cached_property
     def _ids(self) -> dict[str, int]:

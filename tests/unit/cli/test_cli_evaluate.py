@@ -9,7 +9,7 @@ import weakref
 import pytest
 
 from regard.metrics import bootstrap
-from regard.translator import Translator, load
+from regard.translator import Translator
 
 
 def sha256(pairs):
@@ -150,7 +150,10 @@ def test_too_few_or_too_many_models_are_refused(refused, capitals, pairs):
 
 def test_metrics_that_there_are_not_are_refused_all_at_once(refused, capitals, pairs):
     said = refused("evaluate", capitals, pairs, "--metrics", "blue,exact,foo")
-    names = "but it must be bleu, chrf, ter, exact, cer, wer or per"
+    names = (
+        "but it must be bleu, chrf, ter, exact, cer, wer, per, bleu:none, bleu:char, bleu:zh or "
+        "bleu:intl"
+    )
     assert said == (
         f"regard: metrics: name = blue, {names}; bleu would do\n"
         f"regard: metrics: name = foo, {names}; chrf would do\n"
@@ -181,17 +184,26 @@ def test_every_line_counts_where_that_is_asked_for(run, capitals, tmp_path):
     words = ("evaluate", capitals, "test.tsv", "--metrics=exact", "--format=json")
     found = json.loads(run(*words, "--each-line").out)
     assert (found["lines"], found["scores"][0]["value"]) == (4, 75.0)
+    assert found["each_line"]
+    assert "4 lines, beam" in run(*words[:-1], "--each-line").out
     assert "|nrefs:1|" in found["scores"][0]["signature"]
 
 
 def test_models_may_write_together(run, capitals, beginner, pairs):
-    words = ("evaluate", capitals, beginner, capitals, pairs, "--metrics=exact", "--format=json")
-    found = json.loads(run(*words, "--ensemble").out)
-    assert found["model"] == "capitals.regard + beginner.regard + capitals.regard"
-    lines = [line.split("\t") for line in pairs.read_text().splitlines()]
-    voted = load(capitals, beginner, capitals).translate([source for source, _ in lines])
-    right = sum(a.text == target for a, (_, target) in zip(voted, lines, strict=True))
-    assert found["scores"][0]["value"] == pytest.approx(100 * right / len(lines))
+    # one that has learned nothing is overruled, wherever it stands
+    for models in ((capitals, beginner), (beginner, capitals, beginner)):
+        words = ("evaluate", *models, pairs, "--metrics=exact", "--format=json")
+        found = json.loads(run(*words, "--ensemble").out)
+        assert found["model"] == " + ".join(model.name for model in models)
+        assert found["scores"][0]["value"] == 100.0
+    alone = json.loads(run("evaluate", beginner, pairs, "--metrics=exact", "--format=json").out)
+    assert alone["scores"][0]["value"] == 0.0
+
+
+def test_alignments_are_judged_of_one_model_line_by_line(refused, capitals, pairs):
+    for flag in ("--ensemble", "--each-line"):
+        said = refused("evaluate", capitals, "--alignments", pairs, flag)
+        assert "leaving out the other flags would do" in said
 
 
 def test_bleu_may_cut_words_otherwise(run, capitals, pairs):

@@ -181,5 +181,7 @@ def test_what_cannot_be_sampled_is_refused():
         "metrics: samples = 0, but it must be a whole number, at least 1; 1000 would do\n"
         "metrics: seed = -1, but it must be a whole number, at least 0; 0 would do"
     )
-    with pytest.raises(ConfigError, match=r"^metrics: name = blue, but .* or per; bleu would do$"):
+    with pytest.raises(
+        ConfigError, match=r"^metrics: name = blue, but .* or bleu:intl; bleu would do$"
+    ):
         paired_bootstrap(a, b, references, "blue")

@@ -226,7 +226,7 @@ def test_a_score_travels_as_json_with_its_signature():
 
 
 def test_unknown_names_are_refused_together():
-    choices = "bleu, chrf, ter, exact, cer, wer or per"
+    choices = "bleu, chrf, ter, exact, cer, wer, per, bleu:none, bleu:char, bleu:zh or bleu:intl"
     with pytest.raises(ConfigError) as refused:
         evaluate(["a"], [["a"]], ("BLEU", "cer", "exact_match"))
     assert str(refused.value) == (

@@ -12,12 +12,13 @@ from letters import array, assert_within
 from oracle import pointer as oracle
 from regard.models import PRESETS, build
 from regard.models.ahead import ahead
+from regard.nn.pointer import Pointing
 from regard.store import Saved, build_for, load_model, save_model
 from regard.symbols import BOS, EOS, PAD, UNKNOWN
 from regard.text.vocabulary import Vocabulary
 from regard.translator import Translator
 
-SHARED = {4: 5, 5: 4, 7: 9, 8: 10, 12: 18, UNKNOWN: UNKNOWN}
+SHARED = {4: 5, 5: 4, 7: 9, 8: 10, 12: 18}
 """Words that both sides have: the source's ids, and the target's."""
 
 
@@ -92,12 +93,44 @@ def test_a_source_with_nothing_to_copy_is_written_from_the_vocabulary(width):
     source = torch.full((2, width), 6)
     given = source, torch.ones_like(source, dtype=torch.bool), torch.full((2, 1), BOS)
     p = model(*given).logits.exp()
-    pointer, model.readout.pointer = model.readout.pointer, None
+    model.readout.pointer = None
     written = model(*given).logits.softmax(dim=-1)
-    model.readout.pointer = pointer
-    share = p.sum(dim=-1, keepdim=True)
-    assert ((share > 0) & (share < 1)).all()
-    assert_within(array(p / share), array(written), 1e-12)
+    assert_within(array(p), array(written), 1e-12)
+
+
+def test_every_gradient_is_that_of_finite_differences():
+    model = copying("bahdanau2015")
+    pointer = model.readout.pointer
+    _, _, (source, mask, _) = small.batch(model)
+    encoded = model.encode(source, mask)
+    memory = model.decoder.start(encoded)[0]
+    torch.manual_seed(1)
+    query, x, logits = (
+        torch.randn(3, 2, size, dtype=torch.float64, requires_grad=True)
+        for size in (small.D, pointer.gate.in_features, small.V_Y)
+    )
+    keys = encoded.keys.detach().requires_grad_()
+
+    def spoken(query, x, logits, keys, *_):
+        seen = pointer.start(memory, replace(encoded, keys=keys), source)
+        return pointer(logits, x, Pointing(query, seen))
+
+    assert torch.autograd.gradcheck(spoken, (query, x, logits, keys, *pointer.parameters()))
+
+
+def test_in_half_precision_copies_are_added_up_in_single():
+    model = copying("bahdanau2015").float()
+    _, _, given = small.batch(model)
+    with torch.autocast("cpu", torch.bfloat16):
+        p = model(*given).logits.exp()
+    assert p.dtype == torch.float32
+    assert (p.sum(dim=-1) - 1).abs().max() < 1e-5
+
+
+def test_a_readout_that_copies_must_be_told_what():
+    model = copying("bahdanau2015")
+    with pytest.raises(ValueError, match="must be given what it may point at"):
+        model.readout(torch.zeros(1, model.readout.pointer.gate.in_features).double())
 
 
 def test_nothing_that_a_pointer_cannot_do_is_done_ahead():
@@ -114,7 +147,8 @@ def test_symbols_are_known_by_their_spelling():
     assert other.symbols[known["b"]] == "b"
     assert known["a"] == PAD
     ids = one.ids_in(other)
-    assert [ids[i] for i in (PAD, UNKNOWN, BOS, EOS)] == [PAD, UNKNOWN, PAD, PAD]
+    # what the source's side does not know cannot be written by the target's
+    assert [ids[i] for i in (PAD, UNKNOWN, BOS, EOS)] == [PAD] * 4
     assert len(ids) == len(one)
 
 
