@@ -7,6 +7,7 @@ trained again. `--together N` trains so many at a time, for a GPU that one does 
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import time
@@ -27,47 +28,72 @@ def regard(*words: object) -> str:
         [*COMMAND, *map(str, words)], stdout=subprocess.PIPE, text=True, check=False
     )
     if done.returncode:
-        raise SystemExit(f"regard {words[0]} ended with {done.returncode}, see above")
+        sys.stderr.write(f"regard {words[0]} ended with {done.returncode}; see above\n")
+        raise SystemExit(2)
     return done.stdout
 
 
-def scores(task: Task, part: Part, models: list[Path], pairs: Path, device: str) -> Any:
+def scores(task: Task, models: list[Path], pairs: Path, device: str) -> Any:
     """Score one model, or several that write together."""
-    words = ["--metrics", task.metrics, *task.scoring, *part.columns, "--device", device]
+    words = ["--metrics", task.metrics, *task.scoring, "--device", device]
     together = ["--ensemble"] if len(models) > 1 else []
     return json.loads(regard("evaluate", *models, pairs, "--format=json", *words, *together))
 
 
-def learn(part: Part, out: Path, seed: int, given: argparse.Namespace) -> float:
-    """Train a model unless it is there; return how long that took."""
-    started = time.perf_counter()
-    words = ["--config", HERE / f"{part.config}.toml", "--seed", seed, "--device", given.device]
-    words += ["--out", out, "--resume", *part.columns, *given.more]
-    regard("train", part.pairs, "--dev", part.dev, *words, *(["--quiet"] * (given.together > 1)))
-    return time.perf_counter() - started
-
-
 def make(name: str, part: Part, seed: int, given: argparse.Namespace) -> dict[str, Any]:
-    """Train, score and log one model."""
+    """Train a model unless it is there, score it, and write down what came of it."""
     task, out = TASKS[name], given.work / f"{name}-{part.name}-{seed}.regard"
     log = given.logs / f"{out.stem}.json"
-    before = json.loads(log.read_text()) if log.exists() and out.exists() else {}
-    seconds = learn(part, out, seed, given)
-    written: dict[str, Any] = {
+    written = json.loads(log.read_text()) if log.exists() and out.exists() else {}
+    # how long it took is known of a run that was not interrupted alone
+    whole, started = not out.with_suffix(".run").exists(), time.perf_counter()
+    words = ["--config", HERE / f"{part.config}.toml", "--seed", seed, "--device", given.device]
+    words += ["--out", out, "--resume", *given.more, *(["--quiet"] * (given.together > 1))]
+    regard("train", part.pairs, "--dev", part.dev, *words)
+    if whole:
+        threads = int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1))
+        took = round(time.perf_counter() - started)
+        written |= {"seconds": took, "beside": given.together - 1, "machine": machine(threads)}
+    written |= {
         "task": name,
         "part": part.name,
         "seed": seed,
         "settings": f"recipes/{part.config}.toml",
         "more": given.more,
         "parameters": json.loads(regard("info", out, "--format=json"))["parameters"],
-        "seconds": before.get("seconds", round(seconds)),
-        "machine": before.get("machine", machine(0)),
-        "dev": scores(task, part, [out], part.dev, given.device),
     }
-    if given.test and part.test is not None:
-        written["test"] = scores(task, part, [out], part.test, given.device)
+    written |= scored(task, [out], part, given)
     log.write_text(json.dumps(written, ensure_ascii=False, indent=1) + "\n")
     return written
+
+
+def scored(task: Task, models: list[Path], part: Part, given: argparse.Namespace) -> dict[str, Any]:
+    """Score on dev, and on the public test where that is asked for."""
+    found = {"dev": scores(task, models, part.dev, given.device)}
+    if given.test and part.test is not None:
+        found["test"] = scores(task, models, part.test, given.device)
+    return found
+
+
+def chosen(given: argparse.Namespace, parser: argparse.ArgumentParser) -> list[Part]:
+    """Return the parts that are wanted, or refuse what is not there."""
+    try:
+        parts = list(TASKS[given.task].parts(given.data, given.work))
+    except OSError as error:
+        parser.error(f"{error.filename}: {error.strerror}; --data must name a folder that has it")
+    if not parts:
+        parser.error(f"{given.data} has nothing for {given.task}; another --data would do")
+    names = [part.name for part in parts]
+    if strangers := [name for name in given.parts or [] if name not in names]:
+        parser.error(f"there is no part {strangers[0]}; {', '.join(names)} would do")
+    return [part for part in parts if given.parts is None or part.name in given.parts]
+
+
+def positive(text: str) -> int:
+    """Read a number of which there must be one."""
+    if (number := int(text)) < 1:
+        raise argparse.ArgumentTypeError(f"{number}, but it must be at least 1")
+    return number
 
 
 def main() -> None:
@@ -78,8 +104,8 @@ def main() -> None:
     parser.add_argument("--work", type=Path, default=Path("out/recipes"))
     parser.add_argument("--logs", type=Path, default=HERE / "logs")
     parser.add_argument("--parts", nargs="*", default=None, help="these alone, by name")
-    parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--together", type=int, default=1)
+    parser.add_argument("--seeds", type=positive, default=1)
+    parser.add_argument("--together", type=positive, default=1)
     parser.add_argument("--ensemble", action="store_true", help="score the seeds together too")
     parser.add_argument("--test", action="store_true", help="score the public tests: once, last")
     parser.add_argument("--device", default="auto")
@@ -87,34 +113,27 @@ def main() -> None:
     given = parser.parse_args()
     for folder in (given.work, given.logs):
         folder.mkdir(parents=True, exist_ok=True)
-    parts = [
-        part
-        for part in TASKS[given.task].parts(given.data, given.work)
-        if given.parts is None or part.name in given.parts
-    ]
-    jobs = [(part, seed) for part in parts for seed in range(1, given.seeds + 1)]
+    parts = chosen(given, parser)
+    seeds = range(1, given.seeds + 1)
+    jobs = [(part, seed) for part in parts for seed in seeds]
     with ThreadPoolExecutor(given.together) as pool:
         done = list(pool.map(lambda job: make(given.task, job[0], job[1], given), jobs))
     for written in done:
-        _say(f"{written['part']} {written['seed']}", written["dev"], written.get("test"))
-    if given.ensemble:
-        for part in parts:
-            models = [
-                given.work / f"{given.task}-{part.name}-{seed}.regard"
-                for seed in range(1, given.seeds + 1)
-            ]
-            task = TASKS[given.task]
-            dev = scores(task, part, models, part.dev, given.device)
-            log = given.logs / f"{given.task}-{part.name}-ensemble.json"
-            log.write_text(json.dumps({"dev": dev}, ensure_ascii=False, indent=1) + "\n")
-            _say(f"{part.name}, {len(models)} together", dev, None)
+        _say(f"{written['part']} {written['seed']}", written)
+    for part in parts if given.ensemble and given.seeds > 1 else []:
+        stem = f"{given.task}-{part.name}"
+        models = [given.work / f"{stem}-{seed}.regard" for seed in seeds]
+        found = scored(TASKS[given.task], models, part, given)
+        text = json.dumps(found, ensure_ascii=False, indent=1)
+        (given.logs / f"{stem}-ensemble.json").write_text(text + "\n")
+        _say(f"{part.name}, {len(models)} together", found)
 
 
-def _say(name: str, dev: dict[str, Any], test: dict[str, Any] | None) -> None:
-    for split, found in (("dev", dev), ("test", test)):
-        if found is not None:
-            told = ", ".join(f"{score['name']} {score['value']:.2f}" for score in found["scores"])
-            sys.stdout.write(f"{name}, {split}: {told}\n")
+def _say(name: str, found: dict[str, Any]) -> None:
+    for split in ("dev", "test"):
+        if split in found:
+            values = (f"{score['name']} {score['value']:.2f}" for score in found[split]["scores"])
+            sys.stdout.write(f"{name}, {split}: {', '.join(values)}\n")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ class Part:
     pairs: Path
     dev: Path
     test: Path | None = None
-    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -35,23 +34,12 @@ def _english_sounds(data: Path, work: Path) -> Iterator[Part]:
 
 
 def _sounds(data: Path, work: Path) -> Iterator[Part]:
-    for size in ("low", "medium", "high"):
-        folder = data / "sigmorphon2021-g2p" / size
-        for pairs in sorted(folder.glob("*_train.tsv*")):
-            name = pairs.name.partition("_train")[0]
-            test = folder / f"{name}_test.tsv"
-            found = test if test.exists() else None
-            yield Part(name, f"g2p-{size}", pairs, folder / f"{name}_dev.tsv", found)
-
-
-def _inflection(data: Path, work: Path) -> Iterator[Part]:
-    folder = data / "sigmorphon2022-inflection"
-    for pairs in sorted(folder.glob("*_large.train.gz")):
-        name = pairs.name.partition("_")[0]
-        test = folder / f"{name}.gold"
+    folder = data / "sigmorphon2021-g2p" / "low"
+    for pairs in sorted(folder.glob("*_train.tsv")):
+        name = pairs.name.removesuffix("_train.tsv")
+        test = folder / f"{name}_test.tsv"
         found = test if test.exists() else None
-        columns = ("--columns", "source=1,3", "target=2")
-        yield Part(name, "inflection", pairs, folder / f"{name}.dev", found, columns)
+        yield Part(name, "g2p-low", pairs, folder / f"{name}_dev.tsv", found)
 
 
 def _captions(config: str, *directions: str) -> Callable[[Path, Path], Iterator[Part]]:
@@ -103,36 +91,12 @@ def _in_context(path: Path, work: Path) -> Path:
     return out
 
 
-def _chinese(config: str) -> Callable[[Path, Path], Iterator[Part]]:
-    def parts(data: Path, work: Path) -> Iterator[Part]:
-        folder = data / "tatoeba" / "eng-cmn"
-        pairs, dev, test = (folder / name for name in ("train.tsv.gz", "dev.tsv", "test.tsv"))
-        yield Part("zh-en", config, pairs, dev, test, ("--columns", "source=2", "target=1"))
-
-    return parts
-
-
-def _couplets(config: str) -> Callable[[Path, Path], Iterator[Part]]:
-    def parts(data: Path, work: Path) -> Iterator[Part]:
-        folder = data / "couplets"
-        yield Part("lines", config, folder / "train.tsv.gz", folder / "dev.tsv")
-
-    return parts
-
-
 TASKS: dict[str, Task] = {
     "g2p-english": Task(_english_sounds, "exact,per"),
-    "g2p-languages": Task(_sounds, "exact,per"),
-    "inflection": Task(_inflection, "exact,cer"),
+    "g2p-low": Task(_sounds, "exact,per"),
     "multi30k-vaswani2017": Task(
         _captions("multi30k-vaswani2017", "en-de", "de-en"), "bleu:none,chrf"
     ),
     "multi30k-bahdanau2015": Task(_captions("multi30k-bahdanau2015", "de-en"), "bleu:none,chrf"),
     "histnorm": Task(_old_spellings, "exact,cer", ("--each-line",)),
-    "chinese-bahdanau2015": Task(_chinese("chinese-bahdanau2015"), "bleu,chrf"),
-    "chinese-vaswani2017": Task(_chinese("chinese-vaswani2017"), "bleu,chrf"),
-    "couplets": Task(_couplets("couplets"), "bleu:char,cer,exact"),
-    "couplets-without-attention": Task(
-        _couplets("couplets-without-attention"), "bleu:char,cer,exact"
-    ),
 }

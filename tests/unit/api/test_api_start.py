@@ -111,3 +111,13 @@ def test_a_vocabulary_is_extended_by_symbols():
     one, other = (Vocabulary.build([line]) for line in (["b", "b", "a"], ["c", "a"]))
     assert one.extended(other).symbols[4:] == ("b", "a", "c")
     assert one.extended(one) == one
+
+
+def test_a_model_that_did_not_copy_may_learn_to(model):
+    before, after = weights(regard.load(model)), tuned(model, model={"readout": {"copies": True}})
+    assert after.settings.model.readout.copies
+    assert {name for name in weights(after) if name not in before} == {
+        "readout.pointer.score.W.weight",
+        "readout.pointer.gate.weight",
+        "readout.pointer.gate.bias",
+    }
