@@ -153,3 +153,15 @@ def test_a_symbol_of_a_million_characters_does_not_flood_the_sentence():
     with pytest.raises(ValueError, match=r"it stands at 4$") as caught:
         Vocabulary((*SPECIALS, "a" * 10**6, "a" * 10**6))
     assert len(str(caught.value)) < 120
+
+
+def test_symbols_are_known_by_their_spelling():
+    one, other = Vocabulary.build(["aabc<s>"]), Vocabulary.build(["ccbx"])
+    known = dict(zip(one.symbols, one.ids_in(other), strict=True))
+    assert other.symbols[known["c"]] == "c"
+    assert other.symbols[known["b"]] == "b"
+    assert known["a"] == PAD
+    ids = one.ids_in(other)
+    # what the source's side does not know cannot be written by the target's
+    assert [ids[i] for i in (PAD, UNKNOWN, BOS, EOS)] == [PAD] * 4
+    assert len(ids) == len(one)

@@ -14,8 +14,7 @@ from regard.models import PRESETS, build
 from regard.models.ahead import ahead
 from regard.nn.pointer import Pointing
 from regard.store import Saved, build_for, load_model, save_model
-from regard.symbols import BOS, EOS, PAD, UNKNOWN
-from regard.text.vocabulary import Vocabulary
+from regard.symbols import BOS
 from regard.translator import Translator
 
 SHARED = {4: 5, 5: 4, 7: 9, 8: 10, 12: 18}
@@ -138,18 +137,6 @@ def test_nothing_that_a_pointer_cannot_do_is_done_ahead():
     assert ahead(model) is None
     model.readout.pointer = None
     assert ahead(model) is not None
-
-
-def test_symbols_are_known_by_their_spelling():
-    one, other = Vocabulary.build(["aabc<s>"]), Vocabulary.build(["ccbx"])
-    known = dict(zip(one.symbols, one.ids_in(other), strict=True))
-    assert other.symbols[known["c"]] == "c"
-    assert other.symbols[known["b"]] == "b"
-    assert known["a"] == PAD
-    ids = one.ids_in(other)
-    # what the source's side does not know cannot be written by the target's
-    assert [ids[i] for i in (PAD, UNKNOWN, BOS, EOS)] == [PAD] * 4
-    assert len(ids) == len(one)
 
 
 def test_a_file_gives_a_model_back_that_copies_the_same(tmp_path):
