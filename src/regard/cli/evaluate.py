@@ -96,11 +96,7 @@ def evaluate(
         _print_alignments(files, alignments, format_, device)
         return
     models, pairs = (files, None) if source or target else (files[:-1], files[-1])
-    if len(models) not in (1, 2) and not (ensemble and models):
-        problem = f"{len(models)} models are given, but it must be one or two, and then the pairs"
-        would = "--ensemble" if models else "regard evaluate MODEL PAIRS"
-        raise ConfigError("evaluate", [f"{problem}; {would} would do"])
-    groups = [models] if ensemble else [[model] for model in models]
+    groups = _groups(models, ensemble)
     translators = [load(*group, device=device) for group in groups]
     form = _form(translators, models)
     read = _Read(options.origin(pairs, source, target, columns), form, each_line=each_line)
@@ -124,6 +120,15 @@ def evaluate(
         _print_comparison(compared, recipe, format_)
     if format_ == "table":
         options.hint("regard", "show", models[0], *options.positional(read.sources[0]))
+
+
+def _groups(models: list[Path], ensemble: bool) -> list[list[Path]]:
+    """Return which models write together: all, or each alone, of which there may be two."""
+    if len(models) not in (1, 2) and not (ensemble and models):
+        problem = f"{len(models)} models are given, but it must be one or two, and then the pairs"
+        would = "--ensemble" if models else "regard evaluate MODEL PAIRS"
+        raise ConfigError("evaluate", [f"{problem}; {would} would do"])
+    return [models] if ensemble else [[model] for model in models]
 
 
 def _print_alignments(files: list[Path], gold: Path, format_: str, device: str) -> None:
