@@ -12,6 +12,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from benchmarks.machine import ROOT
+from benchmarks.paces import name
 from benchmarks.programs import follow
 from benchmarks.rows import OURS, number
 from benchmarks.sites import Site
@@ -70,20 +71,17 @@ def decoded(kind: str, S: float, T: float, V: int, beam: int) -> float:
 
 
 def _searched(kind: str, found: dict[str, Any], site: Site) -> dict[str, Any]:
-    task = site.task("g2p")
-    S, T = (_mean(task, side) for side in ("source", "target"))
-    V = len(task.vocabulary("target")) + 4
+    S, T, V = _sizes(site.task("g2p"))
     reached = speeds(site.threads)
     told, least = [], {}
-    for name, figure in found["figures"].items():
-        if not (name == "greedy" or name.startswith("beam ")):
-            continue
-        count = decoded(kind, S, T + 1, V, 1 if name == "greedy" else int(name.split()[1]))
-        least[name] = reached["32 rows"] / count
-        ours = figure["contenders"][OURS]["figure"]["median"]
+    for beam in (1, 5):
+        called = name(beam)
+        count = decoded(kind, S, T, V, beam)
+        least[called] = reached["32 rows"] / count
+        ours = found["figures"][called]["contenders"][OURS]["figure"]["median"]
         told.append(
-            f"{name} {count / 1e6:.0f} M multiply-adds a word, {number(least[name])} words/s: "
-            f"we reach {ours / least[name]:.0%}"
+            f"{called} {count / 1e6:.0f} M multiply-adds a word, {number(least[called])} words/s: "
+            f"we reach {ours / least[called]:.0%}"
         )
     said = f"at {reached['32 rows'] / 1e9:.0f} G a second " + "; ".join(told)
     return {"words_per_second": least, "said": said, "speeds": reached}
@@ -96,14 +94,11 @@ def floor(row: str, found: dict[str, Any], site: Site) -> dict[str, Any] | None:
     kind = row.removeprefix("train-")
     if kind not in ("additive", "bilinear", "transformer"):
         return None
-    task = site.task("mt" if kind == "transformer" else "g2p")
-    S, T = (_mean(task, side) for side in ("source", "target"))
-    V = len(task.vocabulary("target")) + 4
-    # the encoder of most reads no end, the decoder writes one
-    count = transformer(S, T + 1, V) if kind == "transformer" else recurrent(S, T + 1, V, kind)
+    S, T, V = _sizes(site.task("mt" if kind == "transformer" else "g2p"))
+    count = transformer(S, T, V) if kind == "transformer" else recurrent(S, T, V, kind)
     reached = speeds(site.threads)
     seconds = 3 * (count.large / reached["large"] + count.steps / reached["64 rows"])
-    least = B * (T + 1) / seconds
+    least = B * T / seconds
     ours = found["figures"]["training"]["contenders"][OURS]["figure"]["median"]
     whole = count.large + count.steps
     said = (
@@ -114,9 +109,12 @@ def floor(row: str, found: dict[str, Any], site: Site) -> dict[str, Any] | None:
     return {"tokens_per_second": least, "said": said, "speeds": reached, "count": count._asdict()}
 
 
-def _mean(task: Task, side: str) -> float:
-    lines = task.lines("train", side)
-    return sum(line.count(" ") + 1 for line in lines) / len(lines)
+def _sizes(task: Task) -> tuple[float, float, int]:
+    """Return how long a source and a target are on average, and how many words a target has."""
+    sides = (task.lines("train", side) for side in ("source", "target"))
+    S, T = (sum(line.count(" ") + 1 for line in lines) / len(lines) for lines in sides)
+    # the encoder of most reads no end, the decoder writes one
+    return S, T + 1, len(task.vocabulary("target")) + 4
 
 
 def speeds(threads: int) -> dict[str, float]:

@@ -16,10 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import machine
+from benchmarks.ours import COMMAND
 from recipes.tasks import HERE, TASKS, Part, Task
-
-COMMAND = (sys.executable, "-c", "import sys; from regard.cli import main; sys.exit(main())")
-"""The command line, also where regard is not installed but only on the path."""
 
 
 def regard(*words: object) -> str:

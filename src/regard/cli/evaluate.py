@@ -89,10 +89,10 @@ def evaluate(
 
     names = [name.strip() for name in metrics.split(",")]
     scores.check_names(names)
-    if alignments is not None and (ensemble or each_line):
-        problem = "--alignments judges one model line by line anyway"
-        raise ConfigError("evaluate", [f"{problem}; leaving out the other flags would do"])
     if alignments is not None:
+        if ensemble or each_line:
+            problem = "--alignments judges one model line by line anyway"
+            raise ConfigError("evaluate", [f"{problem}; leaving out the other flags would do"])
         _print_alignments(files, alignments, format_, device)
         return
     models, pairs = (files, None) if source or target else (files[:-1], files[-1])
