@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from regard.config.checks import above, at_least, at_most, refuse, sound
 from regard.config.model import DECODERS, ENCODERS, DecoderConfig, EncoderConfig, ModelConfig
 
-Normalization = Literal["NFC", "NFKC", "none"]
+Normalization = Literal["NFC", "NFD", "NFKC", "none"]
 TokenizerName = Literal["characters", "words", "symbols", "tagged", "unigram", "bpe"]
 OptimizerName = Literal["adam", "adamw", "adadelta"]
 Part = Literal["embeddings", "encoder", "decoder", "readout"]
@@ -23,7 +23,8 @@ class DataConfig:
     """Which pairs of lines are used, and how they are read."""
 
     normalization: Normalization = "NFC"
-    """Unicode form of every line, in training and in use; none leaves lines as they are."""
+    """Unicode form of every line, in training and in use: NFD takes letters and accents apart, and
+    Korean syllables; none leaves lines as they are."""
 
     max_source_length: int = 512
     """Most symbols of a source that is trained on; of a longer one, these are translated."""
@@ -122,7 +123,8 @@ class TrainConfig:
     """Validations without a better score before training stops, 0 for never."""
 
     average: Annotated[int, at_least(0)] = 0
-    """Checkpoints whose weights are averaged at the end, 0 for none."""
+    """Checkpoints whose weights are averaged at the end, 0 for none; of the best where that scores
+    no worse than the best alone."""
 
     average_of: Literal["last", "best"] = "best"
     """Which checkpoints are averaged."""

@@ -5,17 +5,18 @@ from typing import Literal, cast
 
 from regard.errors import ConfigError
 
-FORMS = ("NFC", "NFKC", "none")
+FORMS = ("NFC", "NFD", "NFKC", "none")
 
 
 def normalize(line: str, form: str) -> str:
     """Return the line in a normalization form; `none` leaves it as it is.
 
-    NFC composes letters with their accents and changes nothing that can be seen; NFKC also takes
-    away what is mere form (ﬁ is fi, ① is 1, a no-break space is a space).
+    NFC composes letters with their accents and changes nothing that can be seen. NFD takes them
+    apart, a Korean syllable into its letters too. NFKC composes, and takes away what is mere form
+    (ﬁ is fi, ① is 1, a no-break space is a space).
     """
     if form not in FORMS:
-        raise ConfigError("text", [f"normalization = {form!r}, but it must be NFC, NFKC or none"])
+        raise ConfigError("text", [f"normalization = {form!r}, but it must be NFC, NFD, NFKC or none"])
     if form == "none":
         return line
-    return unicodedata.normalize(cast(Literal["NFC", "NFKC"], form), line)
+    return unicodedata.normalize(cast(Literal["NFC", "NFD", "NFKC"], form), line)

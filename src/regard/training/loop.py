@@ -246,8 +246,21 @@ def _diverged(what: str) -> InputError:
 
 
 def learned(job: Job, progress: Progress) -> Seq2Seq:
-    """Return the model with the weights that the settings choose: averaged, or the best."""
+    """Return the model with the weights that the settings choose.
+
+    The mean of the best is taken where it scores no worse than the best of them alone.
+    """
     steps = [step for _, step in progress.kept] if job.config.average else [progress.best_step]
+    model = _with_weights(job, steps)
+    if job.config.average_of == "best" and len(steps) > 1:
+        sign = 1 if job.higher_is_better else -1
+        if progress.best is not None and sign * job.validate(model).score < sign * progress.best:
+            return _with_weights(job, [progress.best_step])
+    return model
+
+
+def _with_weights(job: Job, steps: list[int]) -> Seq2Seq:
+    """Give the model the mean weights of some checkpoints."""
     weights = job.folder.average(steps)
     with torch.no_grad():
         for name, parameter in job.model.named_parameters():

@@ -256,7 +256,7 @@ def test_everything_that_is_wrong_is_said_at_once():
             "depth": 3,
         },
         "train": {"max_step": 3, "seed": -1},
-        "data": {"normalization": "NFD"},
+        "data": {"normalization": "NFCC"},
         "serch": {"beam_size": 3},
     }
     found = refusal(digits(), given).splitlines()
@@ -269,7 +269,7 @@ def test_everything_that_is_wrong_is_said_at_once():
         "settings: model.depth is no setting; ",
         "settings: train.max_step is no setting; train.max_steps would do",
         "settings: train.seed = -1, but it must be a whole number, at least 0",
-        "settings: data.normalization = NFD, but it must be NFC, NFKC or none; ",
+        "settings: data.normalization = NFCC, but it must be NFC, NFD, NFKC or none; ",
         "settings: serch is no section; search would do",
     ):
         assert [line for line in found if line.startswith(start)], start

@@ -24,8 +24,8 @@ ONE = [
     ),
     ("--set data=3", "settings: data = 3, but it must be a section of its own"),
     (
-        "--set data.normalization=NFD",
-        "settings: data.normalization = NFD, but it must be NFC, NFKC or none; NFC would do",
+        "--set data.normalization=NFCC",
+        "settings: data.normalization = NFCC, but it must be NFC, NFD, NFKC or none; NFC would do",
     ),
     ("--seed x", 'settings: train.seed = "x", but it must be a whole number, at least 0'),
     ("--max-steps 0", "settings: train.max_steps = 0, but it must be a whole number, at least 1"),

@@ -83,8 +83,8 @@ DEFAULTS = {
 
 REFUSALS = [
     (
-        lambda: DataConfig(normalization="NFD", dev_share=1.0, max_dev=0),
-        "data: normalization = NFD, but it must be NFC, NFKC or none; NFC would do\n"
+        lambda: DataConfig(normalization="NFCC", dev_share=1.0, max_dev=0),
+        "data: normalization = NFCC, but it must be NFC, NFD, NFKC or none; NFC would do\n"
         "data: dev_share = 1.0, but it must be at least 0 and below 1\n"
         "data: max_dev = 0, but it must be a whole number, at least 1",
     ),

@@ -30,6 +30,6 @@ def test_anything_else_is_refused(value):
 def test_an_unknown_normalization_is_refused():
     side = Side("NFC", Characters(), Vocabulary.build([["a"]])).to_json()
     with pytest.raises(
-        ConfigError, match="normalization = 'NFX', but it must be NFC, NFKC or none"
+        ConfigError, match="normalization = 'NFX', but it must be NFC, NFD, NFKC or none"
     ):
         Side.from_json({**side, "normalization": "NFX"})

@@ -102,6 +102,28 @@ def test_averaging_takes_the_mean_of_the_kept_checkpoints(tmp_path):
         assert torch.equal(parameter, mean.float())
 
 
+@pytest.mark.parametrize(
+    ("after", "higher_is_better", "averaged"),
+    [(3.0, True, True), (2.9, True, False), (0.9, False, True), (1.1, False, False)],
+)
+def test_an_average_that_is_worse_than_the_best_is_not_taken(
+    tmp_path, after, higher_is_better, averaged
+):
+    made, _, _ = job(tmp_path, max_steps=6, validate_every=2, average=2)
+    scores, seen = iter([1.0, 2.0, 3.0, after]), []
+
+    def score(model):
+        seen.append({n: p.detach().clone() for n, p in model.named_parameters()})
+        return Validation(next(scores))
+
+    kept = {"validate": score, "higher_is_better": higher_is_better}
+    made = type(made)(**{**vars(made), **kept})
+    model = learned(made, train(made, Silent()))
+    wanted = seen[3] if averaged else seen[2 if higher_is_better else 0]
+    for name, parameter in model.named_parameters():
+        assert torch.equal(parameter, wanted[name])
+
+
 def digest(folder):
     return hashlib.sha256((folder / "model.regard").read_bytes()).hexdigest()
 
