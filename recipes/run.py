@@ -12,12 +12,16 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import machine
 from benchmarks.ours import COMMAND
 from recipes.tasks import HERE, TASKS, Part, Task
+
+LENGTHS = (4, 7, 10, 13, 16, 19, 22, 26)
+"""Where a class of lengths begins."""
 
 
 def regard(*words: object) -> str:
@@ -31,9 +35,9 @@ def regard(*words: object) -> str:
     return done.stdout
 
 
-def scores(task: Task, models: list[Path], pairs: Path, device: str) -> Any:
+def scores(task: Task, part: Part, models: list[Path], pairs: Path, device: str) -> Any:
     """Score one model, or several that write together."""
-    words = ["--metrics", task.metrics, *task.scoring, "--device", device]
+    words = ["--metrics", task.metrics, *task.scoring, *part.columns, "--device", device]
     together = ["--ensemble"] if len(models) > 1 else []
     return json.loads(regard("evaluate", *models, pairs, "--format=json", *words, *together))
 
@@ -45,8 +49,9 @@ def make(name: str, part: Part, seed: int, given: argparse.Namespace) -> dict[st
     written = json.loads(log.read_text()) if log.exists() and out.exists() else {}
     # how long it took is known of a run that was not interrupted alone
     whole, started = not out.with_suffix(".run").exists(), time.perf_counter()
-    words = ["--config", HERE / f"{part.config}.toml", "--seed", seed, "--device", given.device]
-    words += ["--out", out, "--resume", *given.more, *(["--quiet"] * (given.together > 1))]
+    where = ["--device", given.device, *(["--quiet"] * (given.together > 1))]
+    words = ["--config", HERE / f"{part.config}.toml", "--seed", seed, *part.columns, *part.more]
+    words += ["--out", out, "--resume", *where, *given.more]
     regard("train", part.pairs, "--dev", part.dev, *words)
     if whole:
         threads = int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1))
@@ -57,19 +62,44 @@ def make(name: str, part: Part, seed: int, given: argparse.Namespace) -> dict[st
         "part": part.name,
         "seed": seed,
         "settings": f"recipes/{part.config}.toml",
-        "more": given.more,
+        "more": [*(x.name if isinstance(x, Path) else x for x in part.more), *given.more],
         "parameters": json.loads(regard("info", out, "--format=json"))["parameters"],
     }
     written |= scored(task, [out], part, given)
+    written["dev"]["by length"] = by_length(out.with_suffix(".run"), task.metrics.split(",")[0])
+    if task.gold is not None:
+        gold = given.data / "word-alignment" / f"{task.gold}.dev.tsv"
+        words = ["--alignments", gold, "--format=json", "--device", given.device]
+        written["alignments"] = json.loads(regard("evaluate", out, *words))
     log.write_text(json.dumps(written, ensure_ascii=False, indent=1) + "\n")
     return written
 
 
+def by_length(run: Path, metric: str) -> list[dict[str, Any]]:
+    """Score what a run left of its dev lines by the length of the source, in symbols."""
+    from regard.metrics.scores import evaluate
+
+    lines = [json.loads(line) for line in (run / "dev.jsonl").read_text().splitlines()]
+    found = []
+    for least, most in pairwise((1, *LENGTHS, sys.maxsize)):
+        taken = [line for line in lines if least <= line["source_length"] < most]
+        if taken:
+            outputs, targets = ([line[name] for line in taken] for name in ("output", "targets"))
+            score = evaluate(outputs, targets, [metric])[0].value
+            mean = sum(line["source_length"] for line in taken) / len(taken)
+            found.append({"mean length": round(mean, 1), "lines": len(taken), metric: score})
+    return found
+
+
 def scored(task: Task, models: list[Path], part: Part, given: argparse.Namespace) -> dict[str, Any]:
     """Score on dev, and on the public test where that is asked for."""
-    found = {"dev": scores(task, models, part.dev, given.device)}
-    if given.test and part.test is not None:
-        found["test"] = scores(task, models, part.test, given.device)
+    splits = {"dev": part.dev} | ({"test": part.test} if given.test and part.test else {})
+    found = {
+        name: scores(task, part, models, pairs, given.device) for name, pairs in splits.items()
+    }
+    if task.looks is not None and len(models) == 1:
+        for name, pairs in splits.items():
+            found[name] |= task.looks(models[0], pairs)
     return found
 
 
@@ -114,6 +144,9 @@ def main() -> None:
     parts = chosen(given, parser)
     seeds = range(1, given.seeds + 1)
     jobs = [(part, seed) for part in parts for seed in seeds]
+    for words in dict.fromkeys(words for part in parts for words in part.before):
+        if not Path(words[-1]).exists():
+            regard(*words, *(["--device", given.device] if words[0] == "train" else []))
     with ThreadPoolExecutor(given.together) as pool:
         done = list(pool.map(lambda job: make(given.task, job[0], job[1], given), jobs))
     for written in done:

@@ -1,31 +1,50 @@
 """What the recipes are for: which files of the data, which settings, and how it is scored."""
 
-import gzip
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
+
+from recipes.couplets import looked_at
+from recipes.files import first_lines, in_context, joined, one_after_another, with_tags
+from recipes.tags import by_tag
 
 HERE = Path(__file__).parent
+
+Command = tuple[str | Path, ...]
 
 
 @dataclass(frozen=True)
 class Part:
-    """One model: what it learns from, what it is tuned on, and a public test where there is one."""
+    """One model: what it learns from, what it is tuned on, and a public test where there is one.
+
+    `columns` says where the pairs stand in their files, `more` is said to `regard train`, and what
+    it needs is made by other commands `before`, each of which ends in the name of what it makes.
+    """
 
     name: str
     config: str
     pairs: Path
     dev: Path
     test: Path | None = None
+    columns: Command = ()
+    more: Command = ()
+    before: tuple[Command, ...] = ()
 
 
 @dataclass(frozen=True)
 class Task:
-    """Models that belong together, and how all of them are scored."""
+    """Models that belong together, and how all of them are scored.
+
+    `scoring` is said to `regard evaluate`; `looks` finds more in a model's file and some pairs.
+    """
 
     parts: Callable[[Path, Path], Iterator[Part]]
     metrics: str
-    scoring: tuple[str, ...] = ()
+    scoring: Command = ()
+    gold: str | None = None
+    looks: Callable[[Path, Path], dict[str, Any]] | None = None
 
 
 def _english_sounds(data: Path, work: Path) -> Iterator[Part]:
@@ -34,69 +53,184 @@ def _english_sounds(data: Path, work: Path) -> Iterator[Part]:
 
 
 def _sounds(data: Path, work: Path) -> Iterator[Part]:
-    folder = data / "sigmorphon2021-g2p" / "low"
-    for pairs in sorted(folder.glob("*_train.tsv")):
-        name = pairs.name.removesuffix("_train.tsv")
-        test = folder / f"{name}_test.tsv"
+    for size in ("low", "medium", "high"):
+        folder = data / "sigmorphon2021-g2p" / size
+        for pairs in sorted(folder.glob("*_train.tsv*")):
+            name = pairs.name.partition("_train")[0]
+            dev, test = (folder / f"{name}_{split}.tsv" for split in ("dev", "test"))
+            yield Part(name, f"g2p-{size}", pairs, dev, test if test.exists() else None)
+
+
+SCARCE = 4
+"""How often a language of some hundreds of words is read where one of thousands is read once."""
+
+
+def _sounds_together(data: Path, work: Path) -> Iterator[Part]:
+    """Name every word's language, and learn all of them at once."""
+    parts = list(_sounds(data, work))
+    scarce = {part.name: SCARCE for part in parts if part.config == "g2p-low"}
+    splits = {
+        "train": with_tags({x.name: x.pairs for x in parts}, work / "sounds.train.tsv", scarce),
+        "dev": with_tags({x.name: x.dev for x in parts}, work / "sounds.dev.tsv"),
+        "test": with_tags({x.name: x.test for x in parts if x.test}, work / "sounds.test.tsv"),
+    }
+    if parts:
+        yield Part("all", "g2p-together", splits["train"], splits["dev"], splits["test"])
+
+
+def _sounds_after(data: Path, work: Path) -> Iterator[Part]:
+    """Go on with the model of all languages, in each of the scarce ones."""
+    (together,) = _sounds_together(data, work)
+    start = work / "g2p-together-all-1.regard"
+    learn: Command = ("train", together.pairs, "--dev", together.dev)
+    learn += ("--config", HERE / "g2p-together.toml", "--out", start)
+    for part in _sounds(data, work):
+        if part.config == "g2p-low":
+
+            def tagged(path: Path, name: str = part.name) -> Path:
+                return with_tags({name: path}, work / f"{path.stem}.tagged.tsv")
+
+            yield replace(
+                part,
+                config="g2p-after",
+                pairs=tagged(part.pairs),
+                dev=tagged(part.dev),
+                test=tagged(part.test) if part.test else None,
+                more=("--start-from", start),
+                before=(learn,),
+            )
+
+
+def _inflection(data: Path, work: Path) -> Iterator[Part]:
+    folder = data / "sigmorphon2022-inflection"
+    for pairs in sorted(folder.glob("*_large.train.gz")):
+        name = pairs.name.partition("_")[0]
+        test = folder / f"{name}.gold"
         found = test if test.exists() else None
-        yield Part(name, "g2p-low", pairs, folder / f"{name}_dev.tsv", found)
+        columns = ("--columns", "source=1,3", "target=2")
+        yield Part(name, "inflection", pairs, folder / f"{name}.dev", found, columns)
 
 
 def _captions(config: str, *directions: str) -> Callable[[Path, Path], Iterator[Part]]:
     def parts(data: Path, work: Path) -> Iterator[Part]:
         for direction in directions:
-            files = [
-                _joined(data / "multi30k" / "tok", split, direction, work)
-                for split in ("train", "val", "test_2016_flickr")
-            ]
-            yield Part(direction, config, files[0], files[1], files[2])
+            yield Part(direction, config, *_caption_files(data, direction, work))
 
     return parts
 
 
-def _joined(folder: Path, split: str, direction: str, work: Path) -> Path:
-    """Lay two parallel files side by side."""
-    path = work / f"multi30k.{split}.{direction}.tsv"
-    files = (folder / f"{split}.lc.norm.tok.{language}.gz" for language in direction.split("-"))
-    sides = [_lines(file) for file in files]
-    lines = (f"{one}\t{other}\n" for one, other in zip(*sides, strict=True))
-    path.write_text("".join(lines), encoding="utf-8")
-    return path
-
-
-def _lines(path: Path) -> list[str]:
-    with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
-        return [line.rstrip("\n") for line in file]
+def _caption_files(data: Path, direction: str, work: Path) -> list[Path]:
+    return [
+        joined(
+            [
+                data / "multi30k" / "tok" / f"{split}.lc.norm.tok.{language}.gz"
+                for language in direction.split("-")
+            ],
+            work / f"multi30k.{split}.{direction}.tsv",
+        )
+        for split in ("train", "val", "test_2016_flickr")
+    ]
 
 
 def _old_spellings(data: Path, work: Path) -> Iterator[Part]:
     name = "german-ridges"
     paths = [
-        _in_context(data / "histnorm" / f"{name}.{split}.tsv.gz", work)
+        in_context(data / "histnorm" / f"{name}.{split}.tsv.gz", work)
         for split in ("train", "dev", "test")
     ]
     yield Part(name, "histnorm", paths[0], paths[1], paths[2])
 
 
-def _in_context(path: Path, work: Path) -> Path:
-    """Write each word between its neighbours: the lines are running text, a word on each."""
-    pairs = [line.split("\t") for line in _lines(path)]
-    words = ["", *(old for old, _ in pairs), ""]
-    out = work / path.name.removesuffix(".gz")
-    lines = (
-        f"{left} <{old}> {right}".strip() + f"\t{new}\n"
-        for left, (old, new), right in zip(words, pairs, words[2:], strict=False)
-    )
-    out.write_text("".join(lines), encoding="utf-8")
-    return out
+def _chinese(config: str) -> Callable[[Path, Path], Iterator[Part]]:
+    def parts(data: Path, work: Path) -> Iterator[Part]:
+        folder = data / "tatoeba" / "eng-cmn"
+        pairs, dev, test = (folder / name for name in ("train.tsv.gz", "dev.tsv", "test.tsv"))
+        yield Part("zh-en", config, pairs, dev, test, ("--columns", "source=2", "target=1"))
+
+    return parts
+
+
+def _couplets(config: str) -> Callable[[Path, Path], Iterator[Part]]:
+    def parts(data: Path, work: Path) -> Iterator[Part]:
+        names = ("couplets", "poem-couplets")
+        files = [data / name / "train.tsv.gz" for name in names]
+        pairs = one_after_another(files, work / "couplets-and-poems.tsv")
+        yield Part("lines", config, pairs, data / "couplets" / "dev.tsv")
+
+    return parts
+
+
+def _preset(name: str, **sizes: float) -> Command:
+    more: list[str] = ["--preset", name]
+    for size, value in sizes.items():
+        more += ["--set", f"model.{size}={value}"]
+    return tuple(more)
+
+
+_RECURRENT = partial(_preset, embedding_size=256, hidden_size=512, dropout=0.3)
+PAPERS = {
+    "cho2014": _RECURRENT("cho2014", readout_size=256),
+    "sutskever2014": _RECURRENT("sutskever2014", num_layers=2),
+    "bahdanau2015": _RECURRENT("bahdanau2015", align_size=256, readout_size=256),
+    "luong2015": _RECURRENT("luong2015", num_layers=2),
+    "vaswani2017": _preset(
+        "vaswani2017",
+        model_size=256,
+        feed_forward_size=1024,
+        num_heads=4,
+        num_layers=4,
+        dropout=0.2,
+    ),
+}
+"""The models that stand side by side, of about the same size."""
+
+
+def _papers(task: Callable[[Path, Path], Iterator[Part]], config: str) -> Any:
+    def parts(data: Path, work: Path) -> Iterator[Part]:
+        (whole,) = task(data, work)
+        for name, more in PAPERS.items():
+            yield Part(name, config, whole.pairs, whole.dev, more=more)
+
+    return parts
+
+
+def _little(data: Path, work: Path) -> Iterator[Part]:
+    """Few captions: alone, with word vectors of the whole text, and from a model of other text."""
+    pairs, dev, _ = _caption_files(data, "de-en", work)
+    vectors, start = work / "little.vectors", work / "little.start.regard"
+    sides = [data / "multi30k" / "tok" / f"train.lc.norm.tok.{x}.gz" for x in ("de", "en")]
+    text = one_after_another(sides, work / "little.text")
+    embed: Command = ("embed", text, "--out", vectors)
+    other = data / "tatoeba" / "eng-deu"
+    learn: Command = ("train", other / "train.tsv.gz", "--dev", other / "dev.tsv")
+    learn += ("--columns", "source=2", "target=1", "--config", HERE / "little.toml", "--out", start)
+    for count in (1000, 10_000):
+        few = first_lines(pairs, count, work)
+        yield Part(f"{count}-alone", "little", few, dev)
+        more: Command = ("--embeddings", vectors)
+        yield Part(f"{count}-vectors", "little", few, dev, more=more, before=(embed,))
+        more = ("--start-from", start)
+        yield Part(f"{count}-started", "little", few, dev, more=more, before=(learn,))
 
 
 TASKS: dict[str, Task] = {
     "g2p-english": Task(_english_sounds, "exact,per"),
-    "g2p-low": Task(_sounds, "exact,per"),
+    "g2p-languages": Task(_sounds, "exact,per"),
+    "g2p-together": Task(_sounds_together, "exact,per", looks=by_tag),
+    "g2p-after": Task(_sounds_after, "exact,per"),
+    "inflection": Task(_inflection, "exact,cer"),
     "multi30k-vaswani2017": Task(
         _captions("multi30k-vaswani2017", "en-de", "de-en"), "bleu:none,chrf"
     ),
     "multi30k-bahdanau2015": Task(_captions("multi30k-bahdanau2015", "de-en"), "bleu:none,chrf"),
     "histnorm": Task(_old_spellings, "exact,cer", ("--each-line",)),
+    "chinese-bahdanau2015": Task(_chinese("chinese-bahdanau2015"), "bleu,chrf", gold="zhen"),
+    "chinese-vaswani2017": Task(_chinese("chinese-vaswani2017"), "bleu,chrf", gold="zhen"),
+    "couplets": Task(_couplets("couplets"), "bleu:char,cer", looks=looked_at),
+    "couplets-without-attention": Task(
+        _couplets("couplets-without-attention"), "bleu:char,cer", looks=looked_at
+    ),
+    "papers-captions": Task(_papers(_captions("", "de-en"), "papers-captions"), "bleu:none,chrf"),
+    "papers-sounds": Task(_papers(_english_sounds, "papers-sounds"), "exact,per"),
+    "little": Task(_little, "bleu:none,chrf"),
 }

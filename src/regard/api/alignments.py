@@ -66,7 +66,8 @@ def _links(translator: Translator, gold: Gold, path: Path, number: int) -> set[L
     (answer,) = translator.rescore([(lines[0], lines[1])])
     source, target = words_of(answer.source_tokens, words[0]), words_of(answer.tokens, words[1])
     if source is None or target is None or answer.attention is None:
-        problem = "the model cuts it into other letters than it has"
+        # a line that is too long was said to be cut
+        problem = next(iter(answer.notes), "the model cuts it into other letters than it has")
         raise DataError(str(path), number, f"{problem}; leaving the line out would do")
     # the last row is the end's
     return links(answer.attention[:-1], source, target)

@@ -92,6 +92,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # slower, on a quiet one none at all costs a quarter
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", "4000")
+    # of a GPU's memory each shape of a batch would keep its own: tens of gigabytes in a run
+    os.environ.setdefault("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True")
     typed = list(sys.argv[1:] if arguments is None else arguments)
     # the two words of --columns may come as one, in quotes
     words = [

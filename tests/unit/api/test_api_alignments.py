@@ -59,6 +59,14 @@ def test_the_links_are_those_of_the_attention_of_a_forced_target(tmp_path):
     assert judge_alignments(translator, golds, path).value == 100
 
 
+def test_a_line_that_the_model_does_not_read_to_its_end_is_said_to_be_too_long(tmp_path):
+    translator = regard.load(COMPAT / "bahdanau2015.regard")
+    words = " ".join("1" * (translator.max_source_length + 1))
+    golds, _ = read_gold(path := gold(tmp_path, f"{words}\t1\t1-1\n"))
+    with pytest.raises(DataError, match=r"line 1: the source has .* symbols, but the model reads"):
+        judge_alignments(translator, golds, path)
+
+
 def test_a_model_without_attention_says_so(tmp_path):
     golds, _ = read_gold(path := gold(tmp_path, "1\t1\t1-1\n"))
     with pytest.raises(ConfigError, match="the model has no attention"):

@@ -9,6 +9,10 @@ from pathlib import Path
 
 import pytest
 
+import regard
+from recipes.couplets import copied, looked_at, pattern
+from recipes.run import by_length
+from recipes.tags import by_tag
 from recipes.tasks import HERE, TASKS
 from regard.api.automatic import choose
 from regard.api.look import Look
@@ -36,6 +40,12 @@ def data(tmp_path):
             written(tmp_path / "multi30k" / "tok" / f"{split}.lc.norm.tok.{language}.gz", words)
     for split in ("train", "dev", "test"):
         written(tmp_path / "histnorm" / f"german-ridges.{split}.tsv.gz", "vnd\tund\nseyn\tsein\n")
+    forms = tmp_path / "sigmorphon2022-inflection"
+    written(forms / "xyz_large.train.gz", "walk\twalked\tV;PST\n")
+    written(forms / "xyz.dev", "walk\twalked\tV;PST\n", packed=False)
+    for folder in ("couplets", "poem-couplets", "tatoeba/eng-cmn", "tatoeba/eng-deu"):
+        written(tmp_path / folder / "train.tsv.gz", "天\t地\n")
+        written(tmp_path / folder / "dev.tsv", "天\t地\n", packed=False)
     return tmp_path
 
 
@@ -53,7 +63,11 @@ def test_every_recipe_has_its_files_and_settings_that_are_taken(name, data, tmp_
         assert part.dev.exists()
         tree = tomllib.loads((HERE / f"{part.config}.toml").read_text())
         pairs = [line.split("\t") for line in PAIRS.splitlines()]
-        settings = choose(Look(pairs, "NFC"), tree).settings
+        said = [part.more[n + 1] for n, word in enumerate(part.more) if word == "--set"]
+        for name, value in (word.removeprefix("model.").split("=") for word in said):
+            tree.setdefault("model", {})[name] = float(value) if "." in value else int(value)
+        preset = part.more[1] if part.more[:1] == ("--preset",) else None
+        settings = choose(Look(pairs, "NFC"), tree, preset).settings
         assert build(settings.model, 30, 30).readout is not None
         assert settings.train.max_steps == tree["train"]["max_steps"]
 
@@ -65,9 +79,58 @@ def test_sides_are_laid_side_by_side_and_words_stand_between_their_neighbours(da
     assert words.dev.read_text() == "<vnd> seyn\tund\nvnd <seyn>\tsein\n"
 
 
+def test_languages_are_named_and_the_scarce_are_read_more_often(data, tmp_path):
+    (together,) = TASKS["g2p-together"].parts(data, tmp_path)
+    assert together.pairs.read_text() == 4 * PAIRS.replace("\t", " xyz\t")
+    assert together.dev.read_text() == PAIRS.replace("\t", " xyz\t")
+    (after,) = TASKS["g2p-after"].parts(data, tmp_path)
+    assert after.pairs.read_text() == together.dev.read_text()
+    assert after.before[0][-1] == after.more[1]
+
+
+def test_lines_are_scored_by_their_length(tmp_path):
+    lines = [("ab", "A B", "A B"), ("abc", "A B C", "A B"), ("a" * 30, "A", "A")]
+    rows = [
+        {"source_length": len(source), "targets": [target], "output": output}
+        for source, target, output in lines
+    ]
+    (tmp_path / "dev.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert by_length(tmp_path, "exact") == [
+        {"mean length": 2.5, "lines": 2, "exact": 50.0},
+        {"mean length": 30.0, "lines": 1, "exact": 100.0},
+    ]
+
+
+def test_couplets_are_looked_at(tmp_path):
+    assert pattern("天天向上") == (0, 0, 2, 3)
+    assert copied("天,地", "人,天")
+    assert not copied("天,地", "人,山")
+    written(tmp_path / "dev.tsv", "2016\t6102\n11\t22\n2016\t2016\n", packed=False)
+    model = ROOT / "tests" / "compat" / "bahdanau2015.regard"
+    found = looked_at(model, tmp_path / "dev.tsv")
+    texts = [answer.text for answer in regard.load(model).translate(["2016", "11"])]
+    assert found["shown"] == [["2016", texts[0]], ["11", texts[1]]]
+    alike = [len(text) == size for text, size in zip(texts, (4, 2), strict=True)]
+    assert found["couplets"]["right length"] == 50 * sum(alike)
+    both = zip(("6102", "22"), texts, strict=True)
+    right = [a == b for x, text in both for a, b in zip(x, text, strict=False)]
+    assert found["couplets"]["character as in the reference"] == 100 * sum(right) / len(right)
+    assert 0 <= found["couplets"]["largest weight on its own position"] <= 100
+
+
+def test_each_tag_is_scored_by_itself(tmp_path):
+    model = ROOT / "tests" / "compat" / "bahdanau2015.regard"
+    sources = ["12 1", "13 1", "14 2"]
+    texts = [answer.text for answer in regard.load(model).translate(sources)]
+    lines = [f"{source}\t{text}" for source, text in zip(sources, texts, strict=True)]
+    lines[0] += "0"
+    written(tmp_path / "dev.tsv", "\n".join(lines) + "\n", packed=False)
+    assert by_tag(model, tmp_path / "dev.tsv") == {"exact by tag": {"1": 50.0, "2": 100.0}}
+
+
 def test_a_task_goes_from_the_data_to_a_log(data, tmp_path):
     folders = ("--work", tmp_path / "work", "--logs", tmp_path / "logs")
-    words = ("g2p-low", "--data", data, *folders, "--device", "cpu")
+    words = ("g2p-languages", "--data", data, *folders, "--device", "cpu")
     more = ("--more", "--max-steps", 2, *SMALL, "--set=train.validate_every=1")
     done = run(*words, "--test", *more)
     assert done.returncode == 0, done.stderr
@@ -75,9 +138,9 @@ def test_a_task_goes_from_the_data_to_a_log(data, tmp_path):
         "xyz 1, dev",
         "xyz 1, test",
     ]
-    path = tmp_path / "logs" / "g2p-low-xyz-1.json"
+    path = tmp_path / "logs" / "g2p-languages-xyz-1.json"
     log = json.loads(path.read_text())
-    assert (log["task"], log["part"], log["seed"], log["beside"]) == ("g2p-low", "xyz", 1, 0)
+    assert (log["task"], log["part"], log["seed"], log["beside"]) == ("g2p-languages", "xyz", 1, 0)
     assert log["parameters"] > 0
     assert [score["name"] for score in log["test"]["scores"]] == ["exact", "per"]
     # again: nothing is trained, and nothing that was found is forgotten
@@ -89,12 +152,12 @@ def test_a_task_goes_from_the_data_to_a_log(data, tmp_path):
 def test_what_is_not_there_is_refused_in_a_sentence(data, tmp_path):
     for words, sentence in [
         (
-            ("g2p-low", "--data", tmp_path / "no"),
-            "has nothing for g2p-low; another --data would do",
+            ("g2p-languages", "--data", tmp_path / "no"),
+            "has nothing for g2p-languages; another --data would do",
         ),
         (("histnorm", "--data", tmp_path / "no"), "--data must name a folder that has it"),
-        (("g2p-low", "--data", data, "--parts", "abc"), "there is no part abc; xyz would do"),
-        (("g2p-low", "--data", data, "--seeds", 0), "0, but it must be at least 1"),
+        (("g2p-languages", "--data", data, "--parts", "abc"), "there is no part abc; xyz would do"),
+        (("g2p-languages", "--data", data, "--seeds", 0), "0, but it must be at least 1"),
     ]:
         done = run(*words, "--work", tmp_path / "work")
         assert done.returncode == 2

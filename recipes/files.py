@@ -1,0 +1,53 @@
+"""Files of pairs as the recipes want them, made from those of the data."""
+
+import gzip
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+
+
+def lines_of(path: Path) -> list[str]:
+    """Return the lines of a file, which may be packed."""
+    read = gzip.open if path.suffix == ".gz" else open
+    with read(path, "rt", encoding="utf-8", newline="\n") as file:
+        return [line.rstrip("\n") for line in file]
+
+
+def joined(sides: Sequence[Path], out: Path) -> Path:
+    """Lay two parallel files side by side."""
+    pairs = zip(*(lines_of(side) for side in sides), strict=True)
+    return _written(out, ["\t".join(pair) for pair in pairs])
+
+
+def in_context(path: Path, work: Path) -> Path:
+    """Write each word between its neighbours: the lines are running text, a word on each."""
+    pairs = [line.split("\t") for line in lines_of(path)]
+    words = ["", *(old for old, _ in pairs), ""]
+    found = zip(words, pairs, words[2:], strict=False)
+    lines = [f"{left} <{old}> {right}".strip() + f"\t{new}" for left, (old, new), right in found]
+    return _written(work / path.name.removesuffix(".gz"), lines)
+
+
+def one_after_another(paths: Sequence[Path], out: Path) -> Path:
+    """Put files together."""
+    return _written(out, [line for path in paths for line in lines_of(path)])
+
+
+def with_tags(paths: Mapping[str, Path], out: Path, times: Mapping[str, int] | None = None) -> Path:
+    """Put files together, the name of each behind its sources, some of them several times."""
+    found = []
+    for name, path in paths.items():
+        pairs = [line.split("\t") for line in lines_of(path)]
+        lines = [f"{source} {name}\t{target}" for source, target in pairs]
+        found += lines * (times or {}).get(name, 1)
+    return _written(out, found)
+
+
+def first_lines(path: Path, count: int, work: Path) -> Path:
+    """Write the first lines of a file."""
+    return _written(work / f"{path.stem}.{count}.tsv", list(islice(lines_of(path), count)))
+
+
+def _written(path: Path, lines: list[str]) -> Path:
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
