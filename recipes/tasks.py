@@ -114,7 +114,8 @@ def _inflection(data: Path, work: Path) -> Iterator[Part]:
 def _captions(config: str, *directions: str) -> Callable[[Path, Path], Iterator[Part]]:
     def parts(data: Path, work: Path) -> Iterator[Part]:
         for direction in directions:
-            yield Part(direction, config, *_caption_files(data, direction, work))
+            pairs, dev, test = _caption_files(data, direction, work)
+            yield Part(direction, config, pairs, dev, test)
 
     return parts
 

@@ -1,0 +1,108 @@
+"""`python -m recipes.results`: what the logs say, as a table in Markdown and as pictures.
+
+Of several seeds it gives the mean, and the lowest and the highest in brackets.
+"""
+
+import argparse
+import json
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from recipes.published import PUBLISHED, WORD_ERRORS
+from recipes.tasks import HERE
+
+Log = dict[str, Any]
+
+PICTURES = {"papers-captions": "BLEU", "papers-sounds": "words that are right, in percent"}
+
+
+def read(folder: Path) -> dict[str, dict[str, list[Log]]]:
+    """Return the logs of single models by task and part, in the order of their seeds."""
+    found: dict[str, dict[str, list[Log]]] = defaultdict(lambda: defaultdict(list))
+    logs = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
+    for log in sorted((log for log in logs if "seed" in log), key=lambda log: log["seed"]):
+        found[log["task"]][log["part"]].append(log)
+    return found
+
+
+def spread(values: list[float]) -> str:
+    """Write a value, or the mean of several with the lowest and the highest."""
+    mean = f"{sum(values) / len(values):.2f}"
+    return mean if len(values) == 1 else f"{mean} ({min(values):.2f} to {max(values):.2f})"
+
+
+def score_of(log: Log, split: str, task: str) -> float | None:
+    """Return the first score of a log; of words to sounds the share of wrong ones."""
+    if split not in log:
+        return None
+    value: float = log[split]["scores"][0]["value"]
+    return 100 - value if task in WORD_ERRORS else value
+
+
+def rows(found: dict[str, dict[str, list[Log]]]) -> list[list[str]]:
+    """Return a row for every part of a task."""
+    table = []
+    for task, parts in found.items():
+        for part, logs in parts.items():
+            name = logs[0]["dev"]["scores"][0]["name"]
+            row = [task, part, "WER" if task in WORD_ERRORS else name, str(len(logs))]
+            for split in ("dev", "test"):
+                scores = [
+                    score for log in logs if (score := score_of(log, split, task)) is not None
+                ]
+                row.append(spread(scores) if scores else "")
+            row += list(PUBLISHED.get(task, {}).get(part, ("", "")))
+            times = [log["seconds"] for log in logs if "seconds" in log]
+            beside = max((log.get("beside", 0) for log in logs), default=0)
+            took = f"{round(sum(times) / len(times))} s, {beside + 1} at once" if times else ""
+            table.append([*row, f"{logs[0]['parameters']:,}", took])
+    return table
+
+
+def markdown(table: list[list[str]]) -> str:
+    """Write the table."""
+    head = ["task", "part", "score", "seeds", "dev", "test", "published, dev", "published, test"]
+    head += ["parameters", "time to train"]
+    lines = [head, ["---"] * len(head), *table]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def draw(parts: dict[str, list[Log]], what: str, out: Path) -> None:
+    """Draw each model's score against the length of the source."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(7, 4.2), layout="constrained")
+    for name, logs in parts.items():
+        classes = logs[0]["dev"]["by length"]
+        metric = next(key for key in classes[0] if key not in ("mean length", "lines"))
+        x = [one["mean length"] for one in classes]
+        axes.plot(x, [one[metric] for one in classes], marker="o", label=name)
+    axes.set_xlabel("symbols of the source")
+    axes.set_ylabel(what)
+    axes.set_ylim(bottom=0)
+    axes.grid(alpha=0.3)
+    axes.legend()
+    figure.savefig(out, dpi=150)
+    pyplot.close(figure)
+
+
+def main() -> None:
+    """Print the table, and draw what is to be drawn."""
+    parser = argparse.ArgumentParser(prog="python -m recipes.results", description=__doc__)
+    parser.add_argument("--logs", type=Path, default=HERE / "logs")
+    parser.add_argument("--pictures", type=Path, default=None, help="a folder for the pictures")
+    given = parser.parse_args()
+    found = read(given.logs)
+    sys.stdout.write(markdown(rows(found)))
+    for task, what in PICTURES.items() if given.pictures else ():
+        if task in found:
+            draw(found[task], what, given.pictures / f"{task}.png")
+
+
+if __name__ == "__main__":
+    main()
