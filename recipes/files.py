@@ -43,6 +43,13 @@ def with_tags(paths: Mapping[str, Path], out: Path, times: Mapping[str, int] | N
     return _written(out, found)
 
 
+def with_lemmas(path: Path, out: Path) -> Path:
+    """Add every lemma with a tag that comes once: with what is unknown it stays as it is."""
+    lines = lines_of(path)
+    lemmas = dict.fromkeys(line.split("\t")[0] for line in lines)
+    return _written(out, lines + [f"{lemma}\t{lemma}\t?{n}" for n, lemma in enumerate(lemmas)])
+
+
 def first_lines(path: Path, count: int, work: Path) -> Path:
     """Write the first lines of a file."""
     return _written(work / f"{path.stem}.{count}.tsv", list(islice(lines_of(path), count)))

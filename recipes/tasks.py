@@ -7,7 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from recipes.couplets import looked_at
-from recipes.files import first_lines, in_context, joined, one_after_another, with_tags
+from recipes.files import (
+    first_lines,
+    in_context,
+    joined,
+    one_after_another,
+    with_lemmas,
+    with_tags,
+)
 from recipes.tags import by_tag
 
 HERE = Path(__file__).parent
@@ -105,10 +112,11 @@ def _inflection(data: Path, work: Path) -> Iterator[Part]:
     folder = data / "sigmorphon2022-inflection"
     for pairs in sorted(folder.glob("*_large.train.gz")):
         name = pairs.name.partition("_")[0]
+        learned = with_lemmas(pairs, work / f"{name}.lemmas.tsv")
         test = folder / f"{name}.gold"
         found = test if test.exists() else None
         columns = ("--columns", "source=1,3", "target=2")
-        yield Part(name, "inflection", pairs, folder / f"{name}.dev", found, columns)
+        yield Part(name, "inflection", learned, folder / f"{name}.dev", found, columns)
 
 
 def _captions(config: str, *directions: str) -> Callable[[Path, Path], Iterator[Part]]:

@@ -88,6 +88,11 @@ def test_languages_are_named_and_the_scarce_are_read_more_often(data, tmp_path):
     assert after.before[0][-1] == after.more[1]
 
 
+def test_a_lemma_with_an_unknown_tag_stays_as_it_is(data, tmp_path):
+    (part,) = TASKS["inflection"].parts(data, tmp_path)
+    assert part.pairs.read_text() == "walk\twalked\tV;PST\nwalk\twalk\t?0\n"
+
+
 def test_lines_are_scored_by_their_length(tmp_path):
     lines = [("ab", "A B", "A B"), ("abc", "A B C", "A B"), ("a" * 30, "A", "A")]
     rows = [
