@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, NamedTuple, TypeVar, final, get_type_hints
 
+import torch
+
 from regard.api.look import MANY_WORDS, Look, SideLook
 from regard.config.checks import choices, must_be, shown, types_of, unknown_choice
 from regard.config.model import ModelConfig
@@ -20,6 +22,7 @@ from regard.models import paper_sizes, preset
 
 SUBWORDS = ("unigram", "bpe")
 LAYERS = {"sutskever2014": 2, "gehring2017": 4, "vaswani2017": 3}
+RECURRENT = ("cho2014", "sutskever2014", "bahdanau2015", "luong2015")
 SECTIONS = ("data", "text", "train", "search")
 
 T = TypeVar("T")
@@ -47,8 +50,13 @@ class Choice:
     reasons: tuple[Chosen, ...]
 
 
-def choose(look: Look, given: Tree, name: str | None = None, *, paper: bool = False) -> Choice:
-    """Complete what was said by what suits the pairs; a whole [model] is taken as it is."""
+def choose(
+    look: Look, given: Tree, name: str | None = None, *, paper: bool = False, on_gpu: bool = False
+) -> Choice:
+    """Complete what was said by what suits the pairs; a whole [model] is taken as it is.
+
+    A GPU learns in the same time with wider models, for longer.
+    """
     if wrong := [section for section in given if not isinstance(given[section], dict)]:
         raise ConfigError(
             "settings", [f"{x} = {given[x]}, but it must be a section of its own" for x in wrong]
@@ -67,19 +75,30 @@ def choose(look: Look, given: Tree, name: str | None = None, *, paper: bool = Fa
         problem = f"preset = {name}" if name is not None else "paper_sizes = true"
         problem += ", but the settings name encoder and decoder already; leaving one out would do"
         raise ConfigError("model", [problem])
+    parts: Tree = {}
     if name is None and not whole:
         name, reason = "bahdanau2015", f"it learns from {look.pairs:,} pairs and shows its looks"
         reasons.append(Chosen("model.preset", name, reason))
+        if not (paper or "num_layers" in model or _sentences(look, tree)):
+            parts = {"encoder": {"num_layers": 2}}
+            reason = "two layers read letters better than the paper's one"
+            reasons.append(Chosen("model.encoder.num_layers", 2, reason))
     problems: list[str] = []
     if name is not None:
-        suited, sizes = _suited(look, tree, name, paper)
-        made = _Model(preset(name), suited, model)
+        suited, sizes = _suited(look, tree, name, {"paper": paper, "on_gpu": on_gpu})
+        made = _Model(preset(name), suited, parts, model)
         reasons += sizes
         problems += made.problems()
         tree["model"] = made.tree()
-    for section, rule in (("train", _train), ("search", _search)):
-        reasons += _fill(tree, section, rule(look, tree))
+    reasons += _fill(tree, "train", _train(look, tree, on_gpu))
+    reasons += _fill(tree, "search", _search(look, tree))
     return Choice(_settings(tree, problems), name, tuple(reasons))
+
+
+def there_is_a_gpu(given: Tree) -> bool:
+    """Whether what was said will be computed on one; a GPU that is missing is refused later."""
+    device = str(_section(given, "train").get("device", "auto"))
+    return device.startswith("cuda") or (device == "auto" and torch.cuda.is_available())
 
 
 def _settings(tree: Tree, problems: list[str]) -> Settings:
@@ -189,6 +208,7 @@ class _Model:
 
     make: Callable[..., ModelConfig]
     suited: Tree
+    parts: Tree
     said: Tree
 
     @property
@@ -208,7 +228,7 @@ class _Model:
     def tree(self) -> Tree:
         """Return the whole section; of sizes that cannot be, those that suit."""
         sizes = self.suited if self.problems() else self.suited | self.sizes
-        made = to_tree(Settings(model=self.make(**sizes)))["model"]
+        made = overridden(to_tree(Settings(model=self.make(**sizes)))["model"], self.parts)
         told = self.sizes.keys() | self.misspelled.keys()
         return overridden(made, {k: v for k, v in self.said.items() if k not in told})
 
@@ -236,9 +256,15 @@ class _Model:
         return ()
 
 
-def _suited(look: Look, tree: Tree, name: str, paper: bool) -> tuple[Tree, list[Chosen]]:
+def _suited(
+    look: Look, tree: Tree, name: str, flags: Mapping[str, bool]
+) -> tuple[Tree, list[Chosen]]:
     """Return the sizes of a preset that nobody said, and why each is so."""
     width = _by_pairs(look, {1000: 96, 5000: 128, 15_000: 192, 100_000: 256}, 384)
+    dropout = _by_pairs(look, {50_000: 0.3, 200_000: 0.2}, 0.1)
+    if wide := flags["on_gpu"] and name in RECURRENT:
+        width = _by_pairs(look, {1000: 256, 5000: 384}, 512)
+        dropout = _by_pairs(look, {50_000: 0.4, 200_000: 0.3}, 0.2)
     suited: dict[str, Any] = {
         "embedding_size": width,
         "hidden_size": width,
@@ -248,19 +274,20 @@ def _suited(look: Look, tree: Tree, name: str, paper: bool) -> tuple[Tree, list[
         "feed_forward_size": 4 * width,
         "num_heads": 4,
         "num_layers": LAYERS.get(name, 1),
-        "dropout": _by_pairs(look, {50_000: 0.3, 200_000: 0.2}, 0.1),
+        "dropout": dropout,
         "max_length": _places(tree),
         "tied": "all" if tree["text"].get("shared") else "output",
     }
-    published = paper_sizes(name).sizes if paper else {}
+    published = paper_sizes(name).sizes if flags["paper"] else {}
     arguments = inspect.signature(preset(name)).parameters
     suited = {key: value for key, value in (suited | published).items() if key in arguments}
     reasons = {
         "max_length": "positions for the longest lines",
         "tied": "one vocabulary" if tree["text"].get("shared") else "two vocabularies",
     } | dict.fromkeys(published, "the paper's")
+    pairs = f"for {look.pairs:,} pairs{' on a GPU' * wide}"
     return suited, [
-        Chosen(f"model.{key}", value, reasons.get(key, f"for {look.pairs:,} pairs"))
+        Chosen(f"model.{key}", value, reasons.get(key, pairs))
         for key, value in suited.items()
         if key not in tree["model"]
     ]
@@ -285,18 +312,21 @@ def overridden(tree: Tree, by: Mapping[str, Any]) -> Tree:
     return made
 
 
-def _train(look: Look, tree: Tree) -> Iterator[tuple[str, Any, str]]:
+def _train(look: Look, tree: Tree, on_gpu: bool) -> Iterator[tuple[str, Any, str]]:
     kinds = tree["text"]
     tokens = look.pairs * max(
         _symbols(look.source, kinds.get("source")), _symbols(look.target, kinds.get("target"))
     )
     sentences = _sentences(look, tree)
-    batch = min(2048 if sentences else 4096, max(256, 64 * round(tokens / 40 / 64)))
-    yield "batch_tokens", batch, f"about {tokens:,.0f} symbols, in at least 40 batches"
+    least, most = (40, 2048) if sentences else (140, 4096)
+    batch = min(most, max(256, 64 * round(tokens / least / 64)))
+    few = f", in at least {least} batches" if batch > 256 else ""
+    yield "batch_tokens", batch, f"about {tokens:,.0f} symbols{few}"
     said = tree["train"].get("batch_tokens", batch)
     batch = said if isinstance(said, int) and said > 0 else batch
     per_epoch = max(1, round(tokens / batch))
-    passes = min(100, max(15, round((300_000 if sentences else 500_000) / look.pairs)))
+    passes = round((300_000 if sentences else 500_000) / look.pairs)
+    passes = min(100, max(30, 2 * passes) if on_gpu else max(15, passes))
     least = 2000 if look.pairs >= 2000 else 300
     steps = min(50_000, max(least, passes * per_epoch))
     yield "max_steps", steps, f"{steps / per_epoch:.0f} passes over the pairs"
@@ -306,12 +336,17 @@ def _train(look: Look, tree: Tree) -> Iterator[tuple[str, Any, str]]:
     yield "validate_every", every, f"{steps // every} validations"
     yield "save_every", every, "after each validation"
     yield "report_every", max(1, min(50, every // 5)), "a few between two validations"
-    if _section(_section(tree, "model"), "decoder").get("kind") in ("transformer", "convolutional"):
+    decoder = _section(_section(tree, "model"), "decoder")
+    if decoder.get("kind") in ("transformer", "convolutional"):
         yield "learning_rate", 0.001, "models without recurrence bear no larger one"
+    elif on_gpu:
+        yield "learning_rate", 0.001, "the largest that wide recurrent models bear"
     else:
         yield "learning_rate", 0.002, "the largest that recurrent models of these sizes bear"
     yield "schedule", "cosine", "the last updates are the smallest"
     yield "warmup_steps", min(500, steps // 20), "the first updates are small"
+    if on_gpu:
+        yield "precision", "bfloat16", "a GPU is several times as fast with it"
     yield "average", 3, "the mean of the three best is steadier than the best"
     if sentences:
         yield "metric", "bleu", "the targets are sentences"

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import torch
 
 from regard.api.agreement import refuse_disagreement
-from regard.api.automatic import Choice, choose
+from regard.api.automatic import Choice, choose, there_is_a_gpu
 from regard.api.judge import Judge
 from regard.api.look import Look, too_few
 from regard.api.order import Order
@@ -57,7 +57,8 @@ def run(order: Order) -> Done:
         known = None if order.embeddings is None else Known.load(order.embeddings)
         said = order.settings if known is None else known.settings(order.settings, order.preset)
         said = said if start is None else start.settings(said)
-        choice = choose(material.look, said, order.preset, paper=order.paper_sizes)
+        on_gpu = there_is_a_gpu(said)
+        choice = choose(material.look, said, order.preset, paper=order.paper_sizes, on_gpu=on_gpu)
         settings = choice.settings
         refuse_disagreement(settings)
         device = chosen_device(settings.train.device)

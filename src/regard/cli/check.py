@@ -33,7 +33,7 @@ def check(
     Counts, bad lines, duplicates, lengths, oddities, and what would be chosen. The exit code is 2
     where a line is bad, or where there are too few to learn from.
     """
-    from regard.api.automatic import choose
+    from regard.api.automatic import choose, there_is_a_gpu
     from regard.api.look import Look, too_few
     from regard.data import check as checker
     from regard.data.pairs import Columns, Pair, read_pairs
@@ -51,7 +51,9 @@ def check(
     broken: list[DataError] = []
     look = Look(_good(read(), broken.append), "NFC")
     problem = too_few(look, dev=dev is not None)
-    chosen: Sequence[Chosen] = () if problem else choose(look, {}).reasons
+    chosen: Sequence[Chosen] = (
+        () if problem else choose(look, {}, on_gpu=there_is_a_gpu({})).reasons
+    )
     if format_ == "json":
         report = found.to_json() | {"chosen": {one.name: one.value for one in chosen}}
         print(json.dumps(report, ensure_ascii=False))

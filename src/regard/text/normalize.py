@@ -16,7 +16,9 @@ def normalize(line: str, form: str) -> str:
     (ﬁ is fi, ① is 1, a no-break space is a space).
     """
     if form not in FORMS:
-        raise ConfigError("text", [f"normalization = {form!r}, but it must be NFC, NFD, NFKC or none"])
+        raise ConfigError(
+            "text", [f"normalization = {form!r}, but it must be NFC, NFD, NFKC or none"]
+        )
     if form == "none":
         return line
     return unicodedata.normalize(cast(Literal["NFC", "NFD", "NFKC"], form), line)

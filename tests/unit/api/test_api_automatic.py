@@ -7,7 +7,7 @@ import pytest
 from api_cases import digits, look
 
 from regard.api.agreement import refuse_disagreement
-from regard.api.automatic import choose
+from regard.api.automatic import choose, there_is_a_gpu
 from regard.config.settings import Settings
 from regard.config.toml import read_settings, to_toml, to_tree
 from regard.errors import ConfigError
@@ -119,6 +119,46 @@ def test_everything_grows_with_the_pairs():
         for count in counts
     ]
     assert [one.source_size for one in pieces] == [1000, 1000, 2000, 4000, 8000]
+
+
+def test_on_a_gpu_recurrent_models_are_wider_and_learn_for_longer():
+    for count, width in ((400, 256), (4000, 384), (400_000, 512)):
+        look_at = as_many(digits(400), count)
+        here = choose(look_at, {}).settings
+        found = choose(look_at, {}, on_gpu=True)
+        there = found.settings
+        assert there.model.decoder.hidden_size == width > here.model.decoder.hidden_size
+        assert there.train.max_steps >= here.train.max_steps
+        assert (here.train.precision, there.train.precision) == ("float32", "bfloat16")
+        assert there.train.learning_rate < here.train.learning_rate
+        reasons = {one.name: one.reason for one in found.reasons}
+        assert reasons["model.hidden_size"] == f"for {count:,} pairs on a GPU"
+    sizes = [
+        choose(look_at, {}, "vaswani2017", on_gpu=on_gpu).settings.model.encoder.model_size
+        for on_gpu in (False, True)
+    ]
+    assert sizes == [384, 384]
+
+
+def test_letters_are_read_by_two_layers_unless_a_paper_is_asked_for():
+    def layers(*arguments, **options):
+        return chosen(*arguments, **options).settings.model.encoder.num_layers
+
+    assert layers(PHONES) == 2
+    assert layers(sentences(3000)) == 1
+    assert layers(PHONES, {}, "bahdanau2015") == 1
+    assert layers(PHONES, {"model": {"num_layers": 1}}) == 1
+    assert layers(PHONES, {"model": {"encoder": {"num_layers": 3}}}) == 3
+
+
+@pytest.mark.parametrize(
+    ("device", "here", "expected"),
+    [("auto", True, True), ("auto", False, False), ("cuda:1", False, True), ("cpu", True, False)],
+)
+def test_whether_there_is_a_gpu(monkeypatch, device, here, expected):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: here)
+    assert there_is_a_gpu({"train": {"device": device}}) is expected
+    assert there_is_a_gpu({}) is here
 
 
 def test_a_run_validates_saves_and_reports_often_enough():

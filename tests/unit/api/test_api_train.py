@@ -273,7 +273,7 @@ def test_lines_can_be_cut_into_learned_pieces(tmp_path, kind):
     assert "".join(found.source_tokens) == "▁regarded▁guarding▁regarded"
     assert found.attention.shape == (len(found.tokens) + 1, len(found.source_tokens))
     # of several ways to cut a text, the one that was written is scored
-    again = translator.rescore([(found.source, found.tokens)])[0]
+    again = translator.rescore([(found.source, found.symbols)])[0]
     np.testing.assert_allclose(again.token_scores, found.token_scores, atol=1e-5)
 
 
@@ -361,7 +361,7 @@ def test_a_name_of_several_sections_is_the_one_that_is_told():
 def test_settings_that_are_no_sections_are_refused_though_the_pairs_come_first():
     with pytest.raises(ConfigError, match="settings: data = 3, but it must be a section"):
         run_order(Order(origin=Origin(digits()), settings={"data": 3}, quiet=True))
-    assert "settings: data.normalization = NFD, but" in refusal(ConfigError, normalization="NFD")
+    assert "settings: data.normalization = NFX, but" in refusal(ConfigError, normalization="NFX")
 
 
 def test_a_run_that_is_interrupted_says_so_and_raises_in_a_library(tmp_path, monkeypatch):
