@@ -93,6 +93,6 @@ def _draw(known: "Vectors", path: Path) -> None:
     from regard.viz.places import to_places
 
     count = min(MAPPED, len(known.words))
-    caption = f"the {count} most frequent words, in the plane in which they lie farthest apart"
+    caption = f"the {count} most frequent words in their widest plane, evenly along either axis"
     replace_file(path, to_places(known.words[:count], known.plane(count), caption).encode())
     print(f"{path} shows where {count} of them stand")
