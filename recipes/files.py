@@ -50,6 +50,11 @@ def with_lemmas(path: Path, out: Path) -> Path:
     return _written(out, lines + [f"{lemma}\t{lemma}\t?{n}" for n, lemma in enumerate(lemmas)])
 
 
+def every(step: int, path: Path, work: Path) -> Path:
+    """Write one line of so many."""
+    return _written(work / f"{path.stem}.every{step}.tsv", lines_of(path)[::step])
+
+
 def first_lines(path: Path, count: int, work: Path) -> Path:
     """Write the first lines of a file."""
     return _written(work / f"{path.stem}.{count}.tsv", list(islice(lines_of(path), count)))

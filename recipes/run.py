@@ -52,7 +52,7 @@ def make(name: str, part: Part, seed: int, given: argparse.Namespace) -> dict[st
     where = ["--device", given.device, *(["--quiet"] * (given.together > 1))]
     words = ["--config", HERE / f"{part.config}.toml", "--seed", seed, *part.columns, *part.more]
     words += ["--out", out, "--resume", *where, *given.more]
-    regard("train", part.pairs, "--dev", part.dev, *words)
+    regard("train", part.pairs, "--dev", part.watched or part.dev, *words)
     if whole:
         threads = int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1))
         took = round(time.perf_counter() - started)
@@ -76,7 +76,7 @@ def make(name: str, part: Part, seed: int, given: argparse.Namespace) -> dict[st
 
 
 def by_length(run: Path, metric: str) -> list[dict[str, Any]]:
-    """Score what a run left of its dev lines by the length of the source, in symbols."""
+    """Score what a run left of the lines that it watched, by the symbols of the source."""
     from regard.metrics.scores import evaluate
 
     lines = [json.loads(line) for line in (run / "dev.jsonl").read_text().splitlines()]

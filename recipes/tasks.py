@@ -8,6 +8,7 @@ from typing import Any
 
 from recipes.couplets import looked_at
 from recipes.files import (
+    every,
     first_lines,
     in_context,
     joined,
@@ -26,8 +27,9 @@ Command = tuple[str | Path, ...]
 class Part:
     """One model: what it learns from, what it is tuned on, and a public test where there is one.
 
-    `columns` says where the pairs stand in their files, `more` is said to `regard train`, and what
-    it needs is made by other commands `before`, each of which ends in the name of what it makes.
+    Where dev is large, training validates on what is `watched`, some of it. `columns` says where
+    the pairs stand in their files, `more` is said to `regard train`, and what it needs is made by
+    other commands `before`, each of which ends in the name of what it makes.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Part:
     pairs: Path
     dev: Path
     test: Path | None = None
+    watched: Path | None = None
     columns: Command = ()
     more: Command = ()
     before: tuple[Command, ...] = ()
@@ -76,20 +79,19 @@ def _sounds_together(data: Path, work: Path) -> Iterator[Part]:
     """Name every word's language, and learn all of them at once."""
     parts = list(_sounds(data, work))
     scarce = {part.name: SCARCE for part in parts if part.config == "g2p-low"}
-    splits = {
-        "train": with_tags({x.name: x.pairs for x in parts}, work / "sounds.train.tsv", scarce),
-        "dev": with_tags({x.name: x.dev for x in parts}, work / "sounds.dev.tsv"),
-        "test": with_tags({x.name: x.test for x in parts if x.test}, work / "sounds.test.tsv"),
-    }
-    if parts:
-        yield Part("all", "g2p-together", splits["train"], splits["dev"], splits["test"])
+    if not parts:
+        return
+    pairs = with_tags({x.name: x.pairs for x in parts}, work / "sounds.train.tsv", scarce)
+    dev = with_tags({x.name: x.dev for x in parts}, work / "sounds.dev.tsv")
+    test = with_tags({x.name: x.test for x in parts if x.test}, work / "sounds.test.tsv")
+    yield Part("all", "g2p-together", pairs, dev, test, every(10, dev, work))
 
 
 def _sounds_after(data: Path, work: Path) -> Iterator[Part]:
     """Go on with the model of all languages, in each of the scarce ones."""
     (together,) = _sounds_together(data, work)
     start = work / "g2p-together-all-1.regard"
-    learn: Command = ("train", together.pairs, "--dev", together.dev)
+    learn: Command = ("train", together.pairs, "--dev", together.watched or together.dev)
     learn += ("--config", HERE / "g2p-together.toml", "--out", start)
     for part in _sounds(data, work):
         if part.config == "g2p-low":
@@ -116,7 +118,7 @@ def _inflection(data: Path, work: Path) -> Iterator[Part]:
         test = folder / f"{name}.gold"
         found = test if test.exists() else None
         columns = ("--columns", "source=1,3", "target=2")
-        yield Part(name, "inflection", learned, folder / f"{name}.dev", found, columns)
+        yield Part(name, "inflection", learned, folder / f"{name}.dev", found, columns=columns)
 
 
 def _captions(config: str, *directions: str) -> Callable[[Path, Path], Iterator[Part]]:
@@ -147,14 +149,16 @@ def _old_spellings(data: Path, work: Path) -> Iterator[Part]:
         in_context(data / "histnorm" / f"{name}.{split}.tsv.gz", work)
         for split in ("train", "dev", "test")
     ]
-    yield Part(name, "histnorm", paths[0], paths[1], paths[2])
+    watched = every(5, paths[1], work)
+    yield Part(name, "histnorm", paths[0], paths[1], paths[2], watched)
 
 
 def _chinese(config: str) -> Callable[[Path, Path], Iterator[Part]]:
     def parts(data: Path, work: Path) -> Iterator[Part]:
         folder = data / "tatoeba" / "eng-cmn"
         pairs, dev, test = (folder / name for name in ("train.tsv.gz", "dev.tsv", "test.tsv"))
-        yield Part("zh-en", config, pairs, dev, test, ("--columns", "source=2", "target=1"))
+        columns = ("--columns", "source=2", "target=1")
+        yield Part("zh-en", config, pairs, dev, test, columns=columns)
 
     return parts
 
