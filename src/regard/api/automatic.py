@@ -85,7 +85,7 @@ def choose(
             reasons.append(Chosen("model.encoder.num_layers", 2, reason))
     problems: list[str] = []
     if name is not None:
-        suited, sizes = _suited(look, tree, name, {"paper": paper, "on_gpu": on_gpu})
+        suited, sizes = _suited(look, tree, name, paper=paper, on_gpu=on_gpu)
         made = _Model(preset(name), suited, parts, model)
         reasons += sizes
         problems += made.problems()
@@ -257,12 +257,12 @@ class _Model:
 
 
 def _suited(
-    look: Look, tree: Tree, name: str, flags: Mapping[str, bool]
+    look: Look, tree: Tree, name: str, *, paper: bool, on_gpu: bool
 ) -> tuple[Tree, list[Chosen]]:
     """Return the sizes of a preset that nobody said, and why each is so."""
     width = _by_pairs(look, {1000: 96, 5000: 128, 15_000: 192, 100_000: 256}, 384)
     dropout = _by_pairs(look, {50_000: 0.3, 200_000: 0.2}, 0.1)
-    if wide := flags["on_gpu"] and name in RECURRENT:
+    if wide := on_gpu and name in RECURRENT:
         width = _by_pairs(look, {1000: 256, 5000: 384}, 512)
         dropout = _by_pairs(look, {50_000: 0.4, 200_000: 0.3}, 0.2)
     suited: dict[str, Any] = {
@@ -278,7 +278,7 @@ def _suited(
         "max_length": _places(tree),
         "tied": "all" if tree["text"].get("shared") else "output",
     }
-    published = paper_sizes(name).sizes if flags["paper"] else {}
+    published = paper_sizes(name).sizes if paper else {}
     arguments = inspect.signature(preset(name)).parameters
     suited = {key: value for key, value in (suited | published).items() if key in arguments}
     reasons = {

@@ -30,6 +30,12 @@ def environment(device: torch.device) -> dict[str, Any]:
     }
 
 
+def began_on_gpu(runs: RunFolder) -> bool | None:
+    """Whether a run was begun on a GPU, for which other settings are chosen; None of no run."""
+    before = runs.recipe()
+    return None if before is None else before["environment"]["device"].startswith("cuda")
+
+
 def refuse_other_run(runs: RunFolder, recipe: dict[str, Any], order: Order) -> bool:
     """Refuse to go on with something else; return whether settings were changed on purpose."""
     before = runs.recipe()

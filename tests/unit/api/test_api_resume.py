@@ -15,6 +15,7 @@ from api_cases import TINY, digits, quick, tsv
 
 import regard
 from regard.api import Order
+from regard.api.resume import began_on_gpu
 from regard.api.sources import Origin
 from regard.errors import ConfigError, DataError
 from regard.training.state import RunFolder
@@ -149,6 +150,19 @@ def test_resume_without_anything_starts(out, tmp_path):
     quick(out=out, dropout=0.2, resume=True)
     quick(out=tmp_path / "plain.regard", dropout=0.2)
     assert digest(out) == digest(tmp_path / "plain.regard")
+
+
+@pytest.mark.parametrize(
+    ("recipe", "expected"),
+    [
+        (None, None),
+        ({"environment": {"device": "cuda NVIDIA H200"}}, True),
+        ({"environment": {"device": "cpu x86_64"}}, False),
+    ],
+)
+def test_a_run_is_known_by_what_it_began_on(tmp_path, monkeypatch, recipe, expected):
+    monkeypatch.setattr(RunFolder, "recipe", lambda folder: recipe)
+    assert began_on_gpu(RunFolder(tmp_path)) is expected
 
 
 def test_a_run_that_was_stopped_goes_on_to_the_same_bytes(out, tmp_path, monkeypatch):
