@@ -265,6 +265,8 @@ def _suited(
     if wide := on_gpu and name in RECURRENT:
         width = _by_pairs(look, {1000: 256, 5000: 384}, 512)
         dropout = _by_pairs(look, {50_000: 0.4, 200_000: 0.3}, 0.2)
+    elif name in RECURRENT and not _sentences(look, tree):
+        width = _by_pairs(look, {600: 96, 1000: 192, 5000: 256, 100_000: 320}, 384)
     suited: dict[str, Any] = {
         "embedding_size": width,
         "hidden_size": width,

@@ -107,7 +107,10 @@ def test_everything_grows_with_the_pairs():
     counts = (400, 4000, 12_000, 40_000, 400_000)
     found = [choose(as_many(digits(400), count), {}).settings for count in counts]
     widths = [one.model.decoder.hidden_size for one in found]
-    assert widths == [96, 128, 192, 256, 384]
+    assert widths == [96, 256, 320, 320, 384]
+    pieces = {"text": {"source": "bpe", "target": "bpe"}}
+    captions = [choose(as_many(sentences(3000), count), pieces).settings for count in counts]
+    assert [one.model.decoder.hidden_size for one in captions] == [96, 128, 192, 256, 384]
     assert [one.model.source.dropout for one in found] == [0.3, 0.3, 0.3, 0.3, 0.1]
     batches = [one.train.batch_tokens for one in found]
     assert batches[0] == 256
