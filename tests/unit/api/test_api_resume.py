@@ -106,8 +106,10 @@ def test_resume_and_overwrite_contradict_each_other(finished, tmp_path):
     assert everything(tmp_path) == before
 
 
-def test_a_finished_run_can_be_written_over(finished):
+def test_a_finished_run_can_be_written_over(finished, capsys):
     before = digest(finished)
+    quick(out=finished, dropout=0.2, overwrite=True, quiet=False)
+    assert "nothing left to do" not in capsys.readouterr().err
     quick(out=finished, dropout=0.2, seed=7, overwrite=True)
     assert digest(finished) != before
     quick(out=finished, dropout=0.2, overwrite=True)
@@ -144,6 +146,23 @@ def test_a_model_that_could_not_be_saved_is_saved_by_resuming(finished):
     finished.unlink()
     quick(out=finished, dropout=0.2, resume=True)
     assert digest(finished) == before
+
+
+def test_a_model_of_another_run_is_not_taken_for_the_one_that_was_made(finished, tmp_path):
+    before = digest(finished)
+    quick(out=tmp_path / "other.regard", dropout=0.2, seed=7)
+    finished.write_bytes((tmp_path / "other.regard").read_bytes())
+    quick(out=finished, dropout=0.2, resume=True)
+    assert digest(finished) == before
+
+
+def test_what_came_of_each_line_is_counted_in_letters(finished):
+    lines = (finished.with_suffix(".run") / "dev.jsonl").read_text().splitlines()
+    entries = [json.loads(line) for line in lines]
+    assert entries
+    for entry in entries:
+        assert entry["length"] in map(len, entry["targets"])
+        assert entry["length"] > 1
 
 
 def test_resume_without_anything_starts(out, tmp_path):

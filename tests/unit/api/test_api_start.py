@@ -5,6 +5,7 @@ import torch
 from api_cases import QUICK, digits, quick, tsv
 
 import regard
+from regard.api.start import _fits
 from regard.errors import ConfigError, ModelFileError
 from regard.text.vocabulary import Vocabulary
 
@@ -121,3 +122,11 @@ def test_a_model_that_did_not_copy_may_learn_to(model):
         "readout.pointer.gate.weight",
         "readout.pointer.gate.bias",
     }
+
+
+def test_only_what_has_a_row_for_each_symbol_may_grow():
+    old, new = torch.zeros(2, 3), torch.zeros(4, 3)
+    assert _fits("target_embedding.weight", old, new)
+    assert not _fits("target_embedding.weight", new, old)
+    assert not _fits("encoder.weight", old, new)
+    assert not _fits("target_embedding.weight", old, torch.zeros(4, 2))

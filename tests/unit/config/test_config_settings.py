@@ -103,11 +103,14 @@ REFUSALS = [
     ),
     (
         lambda: TrainConfig(
-            learning_rate=float("inf"), max_minutes=float("nan"), weight_decay=True, device=0
+            learning_rate=float("inf"),
+            max_minutes=float("nan"),
+            weight_decay=float("inf"),
+            device=0,
         ),
         "train: learning_rate = inf, but it must be a number, above 0 and at most 100\n"
         "train: max_minutes = nan, but it must be a number, at least 0\n"
-        "train: weight_decay = true, but it must be a number, at least 0\n"
+        "train: weight_decay = inf, but it must be a number, at least 0\n"
         "train: device = 0, but it must be text on one line",
     ),
     (

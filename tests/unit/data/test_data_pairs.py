@@ -103,6 +103,9 @@ def test_what_ends_a_scan_is_its_last_item(written, tmp_path):
     assert isinstance(only, DataError)
     *_, last = scan(written(gzip.compress(b"a\tb\n" * 100)[:-4]))
     assert last.problem.startswith("the gzip data ends too early")
+    assert last.ends_reading
+    (bad,) = scan(written("a\n"))
+    assert not bad.ends_reading
 
 
 def test_columns_are_counted_from_one_and_joined_by_a_space(written):

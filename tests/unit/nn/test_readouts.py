@@ -67,6 +67,23 @@ def test_an_embedding_is_a_row_scaled_with_its_position_added():
     assert torch.equal(embedding(words), embedding(words, torch.zeros(2, dtype=torch.long)))
 
 
+def test_without_a_size_a_word_is_a_one_at_its_id():
+    words = torch.tensor([[2, 0, 4]])
+    expected = torch.eye(5)[words]
+    assert torch.equal(Embedding(5, None).eval()(words), expected)
+
+
+def test_the_loss_drops_what_the_logits_drop():
+    made, x = readout(TanhLayer(X, R), dropout=0.5).train(), given()
+    target, visible = torch.ones(B, T, dtype=torch.int64), torch.ones(B, T, dtype=torch.bool)
+    torch.manual_seed(5)
+    losses = {made.loss(x, target, visible).item() for _ in range(3)}
+    assert len(losses) == 3
+    made.eval()
+    logp = made(x).log_softmax(dim=-1)
+    assert_close(made.loss(x, target, visible), -logp[..., 1].sum().detach())
+
+
 def test_a_zero_start_is_zero_whatever_its_row_holds():
     embedding = Embedding(V, E, zero_start=True)
     embedded = embedding(torch.tensor([[BOS, 4]]))
