@@ -78,6 +78,14 @@ def test_a_validation_knows_better_from_worse():
     assert (lower.best, lower.kept) == (40.0, ((40.0, 30),))
 
 
+@pytest.mark.parametrize("name", ["adam", "adamw", "adadelta"])
+def test_what_is_frozen_is_not_the_optimizers(name):
+    model = torch.nn.Linear(2, 3)
+    model.bias.requires_grad_(False)
+    made = make_optimizer(model, TrainConfig(optimizer=name, weight_decay=0.1))
+    assert [part for group in made.param_groups for part in group["params"]] == [model.weight]
+
+
 def test_patience_stops_a_run_that_no_longer_gets_better(tmp_path):
     made, _, _ = job(tmp_path, max_steps=1000, validate_every=2, patience=3, batch_tokens=100)
     scores = iter([1.0, 5.0, 4.0, 3.0, 5.0])
