@@ -29,29 +29,26 @@ def looked_at(model: Path, dev: Path) -> dict[str, Any]:
     firsts = list(dict.fromkeys(first for first, _ in pairs))
     answers = load(model).translate(firsts)
     seconds = [answer.text for answer in answers]
-    alike = [len(one) == len(other) for one, other in zip(firsts, seconds, strict=True)]
+    both = list(zip(firsts, seconds, strict=True))
     right = dict(reversed(pairs))
     characters = [
         (wanted, given)
-        for first, second in zip(firsts, seconds, strict=True)
+        for first, second in both
         for wanted, given in zip(right[first], second, strict=False)
     ]
     found = {
-        "right length": _share(alike),
+        "right length": _share([len(one) == len(other) for one, other in both]),
         "same pattern of repetition": _share(
-            [pattern(one) == pattern(other) for one, other in zip(firsts, seconds, strict=True)]
+            [pattern(one) == pattern(other) for one, other in both]
         ),
-        "no copied character": _share(
-            [not copied(one, other) for one, other in zip(firsts, seconds, strict=True)]
-        ),
+        "no copied character": _share([not copied(one, other) for one, other in both]),
         "character as in the reference": _share([a == b for a, b in characters]),
     }
     looks = [answer.attention[:-1] for answer in answers if answer.attention is not None]
     if looks:
         own = np.concatenate([rows.argmax(axis=1) == np.arange(len(rows)) for rows in looks])
         found["largest weight on its own position"] = 100 * float(own.mean())
-    shown = zip(firsts[:SHOWN], seconds[:SHOWN], strict=True)
-    return {"couplets": found, "shown": [[first, second] for first, second in shown]}
+    return {"couplets": found, "shown": [list(couplet) for couplet in both[:SHOWN]]}
 
 
 def _share(found: Sequence[bool]) -> float:

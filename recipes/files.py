@@ -2,7 +2,6 @@
 
 import gzip
 from collections.abc import Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 
 
@@ -57,7 +56,7 @@ def every(step: int, path: Path, work: Path) -> Path:
 
 def first_lines(path: Path, count: int, work: Path) -> Path:
     """Write the first lines of a file."""
-    return _written(work / f"{path.stem}.{count}.tsv", list(islice(lines_of(path), count)))
+    return _written(work / f"{path.stem}.{count}.tsv", lines_of(path)[:count])
 
 
 def _written(path: Path, lines: list[str]) -> Path:

@@ -89,25 +89,27 @@ def _sounds_together(data: Path, work: Path) -> Iterator[Part]:
 
 def _sounds_after(data: Path, work: Path) -> Iterator[Part]:
     """Go on with the model of all languages, in each of the scarce ones."""
-    (together,) = _sounds_together(data, work)
+    together = next(_sounds_together(data, work), None)
+    if together is None:
+        return
     start = work / "g2p-together-all-1.regard"
     learn: Command = ("train", together.pairs, "--dev", together.watched or together.dev)
     learn += ("--config", HERE / "g2p-together.toml", "--out", start)
     for part in _sounds(data, work):
         if part.config == "g2p-low":
-
-            def tagged(path: Path, name: str = part.name) -> Path:
-                return with_tags({name: path}, work / f"{path.stem}.tagged.tsv")
-
             yield replace(
                 part,
                 config="g2p-after",
-                pairs=tagged(part.pairs),
-                dev=tagged(part.dev),
-                test=tagged(part.test) if part.test else None,
+                pairs=_tagged(part.name, part.pairs, work),
+                dev=_tagged(part.name, part.dev, work),
+                test=_tagged(part.name, part.test, work) if part.test else None,
                 more=("--start-from", start),
                 before=(learn,),
             )
+
+
+def _tagged(name: str, path: Path, work: Path) -> Path:
+    return with_tags({name: path}, work / f"{path.stem}.tagged.tsv")
 
 
 def _inflection(data: Path, work: Path) -> Iterator[Part]:

@@ -160,6 +160,10 @@ def test_what_is_not_there_is_refused_in_a_sentence(data, tmp_path):
             ("g2p-languages", "--data", tmp_path / "no"),
             "has nothing for g2p-languages; another --data would do",
         ),
+        (
+            ("g2p-after", "--data", tmp_path / "no"),
+            "has nothing for g2p-after; another --data would do",
+        ),
         (("histnorm", "--data", tmp_path / "no"), "--data must name a folder that has it"),
         (("g2p-languages", "--data", data, "--parts", "abc"), "there is no part abc; xyz would do"),
         (("g2p-languages", "--data", data, "--seeds", 0), "0, but it must be at least 1"),
