@@ -79,7 +79,8 @@ def choose(
     if name is None and not whole:
         name, reason = "bahdanau2015", f"it learns from {look.pairs:,} pairs and shows its looks"
         reasons.append(Chosen("model.preset", name, reason))
-        if not (paper or "num_layers" in model or _sentences(look, tree)):
+        said = "num_layers" in {*model, *_section(model, "encoder")}
+        if not (paper or said or _sentences(look, tree)):
             parts = {"encoder": {"num_layers": 2}}
             reason = "two layers read letters better than the paper's one"
             reasons.append(Chosen("model.encoder.num_layers", 2, reason))
@@ -320,9 +321,9 @@ def _train(look: Look, tree: Tree, on_gpu: bool) -> Iterator[tuple[str, Any, str
         _symbols(look.source, kinds.get("source")), _symbols(look.target, kinds.get("target"))
     )
     sentences = _sentences(look, tree)
-    least, most = (40, 2048) if sentences else (140, 4096)
-    batch = min(most, max(256, 64 * round(tokens / least / 64)))
-    few = f", in at least {least} batches" if batch > 256 else ""
+    batches, most = (40, 2048) if sentences else (140, 4096)
+    batch = min(most, max(256, 64 * round(tokens / batches / 64)))
+    few = f", in at least {batches} batches" if batch > 256 else ""
     yield "batch_tokens", batch, f"about {tokens:,.0f} symbols{few}"
     said = tree["train"].get("batch_tokens", batch)
     batch = said if isinstance(said, int) and said > 0 else batch

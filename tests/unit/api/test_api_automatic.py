@@ -151,7 +151,9 @@ def test_letters_are_read_by_two_layers_unless_a_paper_is_asked_for():
     assert layers(sentences(3000)) == 1
     assert layers(PHONES, {}, "bahdanau2015") == 1
     assert layers(PHONES, {"model": {"num_layers": 1}}) == 1
-    assert layers(PHONES, {"model": {"encoder": {"num_layers": 3}}}) == 3
+    three = {"model": {"encoder": {"num_layers": 3}}}
+    assert layers(PHONES, three) == 3
+    assert "model.encoder.num_layers" not in {one.name for one in chosen(PHONES, three).reasons}
 
 
 @pytest.mark.parametrize(
