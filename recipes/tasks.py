@@ -96,10 +96,10 @@ def _sounds_after(data: Path, work: Path) -> Iterator[Part]:
     learn: Command = ("train", together.pairs, "--dev", together.watched or together.dev)
     learn += ("--config", HERE / "g2p-together.toml", "--out", start)
     for part in _sounds(data, work):
-        if part.config == "g2p-low":
+        if part.config != "g2p-high":
             yield replace(
                 part,
-                config="g2p-after",
+                config=part.config.replace("g2p-", "g2p-after-"),
                 pairs=_tagged(part.name, part.pairs, work),
                 dev=_tagged(part.name, part.dev, work),
                 test=_tagged(part.name, part.test, work) if part.test else None,

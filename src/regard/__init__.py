@@ -1,5 +1,6 @@
 """regard learns to turn one sequence into another from pairs, and shows where it looked."""
 
+import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -8,6 +9,10 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0.dev0"
 __all__ = ["Translation", "Translator", "__version__", "load", "train"]
+
+# on some CPUs a product would round otherwise with where its rows lie and with what else runs; read
+# at the first product of a process
+os.environ.setdefault("MKL_CBWR", "AUTO,STRICT")
 
 
 def __getattr__(name: str) -> Any:

@@ -3,6 +3,8 @@
 Used only where the library computes exactly the function that `reference.py` defines.
 """
 
+from contextlib import nullcontext
+
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
@@ -101,6 +103,7 @@ def lstm_scan(
 
     The library returns only the last c, so hidden positions must not touch it: one more input
     says "hidden" and shuts i and opens f, to 0 and 1 exactly, whatever the other inputs are.
+    Not every CPU has the library's LSTM in bfloat16: there it is computed in float32, as a GRU is.
     """
     shut = 1e4  # the sigmoid of ∓1e4 is 0 and 1 in every float type
     i, rest = W.new_full((U.shape[1],), -shut), W.new_zeros(2 * U.shape[1])
@@ -108,7 +111,8 @@ def lstm_scan(
     x = torch.cat([x, (~mask)[..., None].to(x.dtype)], dim=-1)
     weights = _weights(torch.cat([W, hold[:, None]], dim=-1), U, b)
     start = [part[None] for part in state]
-    states, _, c = torch.lstm(x, start, weights, *_options())
+    with nullcontext() if x.is_cuda else torch.autocast("cpu", enabled=False):
+        states, _, c = torch.lstm(x, start, weights, *_options())
     return states, c[0]
 
 

@@ -15,6 +15,7 @@ from regard.models.ahead import ahead
 from regard.models.reader import reader
 from regard.models.seq2seq import Seq2Seq
 from regard.models.stepping import Ahead
+from regard.search.threads import one_thread
 
 
 class Laid(NamedTuple):
@@ -55,8 +56,10 @@ def _copy(model: Seq2Seq) -> Laid:
                     # its shape stays, and with it what every module makes of it
                     columns = weight.detach().t().contiguous().t()
                     setattr(module, name, nn.Parameter(columns, requires_grad=False))
-    laid.reader = reader(laid.encoder, laid.source_embedding)
-    return Laid(laid, ahead(laid) or laid)
+    # products are done ahead here, and those of several threads round in another way
+    with one_thread(model.device):
+        laid.reader = reader(laid.encoder, laid.source_embedding)
+        return Laid(laid, ahead(laid) or laid)
 
 
 def _version(weight: nn.Parameter) -> int:

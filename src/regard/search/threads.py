@@ -46,7 +46,7 @@ def one_core_each(
 ) -> Iterator[tuple[list[int], Result]]:
     """Yield each batch with what came of it, in any order, several cores working at once."""
     cores = min(_cores(device), len(batches))
-    with _one_thread(device):
+    with one_thread(device):
         if cores <= 1:
             for batch in batches:
                 yield batch, work(batch)
@@ -71,7 +71,7 @@ def _cores(device: torch.device) -> int:
 
 
 @contextmanager
-def _one_thread(device: torch.device) -> Iterator[None]:
+def one_thread(device: torch.device) -> Iterator[None]:
     """Let one thread compute each product of the calling thread."""
     before = get_num_threads()
     if before == 1 or device.type != "cpu":
