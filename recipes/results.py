@@ -16,14 +16,21 @@ from recipes.tasks import HERE
 Log = dict[str, Any]
 
 PICTURES = {"papers-captions": "BLEU", "papers-sounds": "words that are right, in percent"}
+FIXED = ("cho2014", "sutskever2014")
+"""Models that read a source into one vector, drawn with broken lines."""
+FEW = 20
+"""Of fewer lines no score is drawn."""
+MANY = 10
+"""Of so many parts the mean is given."""
 
 
 def read(folder: Path) -> dict[str, dict[str, list[Log]]]:
-    """Return the logs of single models by task and part, in the order of their seeds."""
+    """Return the logs by task and part, in the order of their seeds; models together are one."""
     found: dict[str, dict[str, list[Log]]] = defaultdict(lambda: defaultdict(list))
     logs = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
-    for log in sorted((log for log in logs if "seed" in log), key=lambda log: log["seed"]):
-        found[log["task"]][log["part"]].append(log)
+    for log in sorted(logs, key=lambda log: log.get("seed", 0)):
+        together = f", {log['models']} together" if "models" in log else ""
+        found[log["task"]][log["part"] + together].append(log)
     return found
 
 
@@ -57,8 +64,21 @@ def rows(found: dict[str, dict[str, list[Log]]]) -> list[list[str]]:
             times = [log["seconds"] for log in logs if "seconds" in log]
             beside = max((log.get("beside", 0) for log in logs), default=0)
             took = f"{round(sum(times) / len(times))} s, {beside + 1} at once" if times else ""
-            table.append([*row, f"{logs[0]['parameters']:,}", took])
+            size = logs[0].get("parameters")
+            table.append([*row, "" if size is None else f"{size:,}", took])
+        if len(parts) >= MANY:
+            table.append(_mean(table[-len(parts) :]))
     return table
+
+
+def _mean(table: list[list[str]]) -> list[str]:
+    """Return a row of means, of every column that has a number in each row."""
+    task, _, score, seeds, *columns = (list(column) for column in zip(*table, strict=True))
+    row = [task[0], f"mean of {len(table)}", score[0], seeds[0]]
+    for column in columns[:4]:
+        values = [cell.partition(" ")[0] for cell in column]
+        row.append(f"{sum(map(float, values)) / len(values):.2f}" if all(values) else "")
+    return [*row, "", ""]
 
 
 def markdown(table: list[list[str]]) -> str:
@@ -78,13 +98,13 @@ def draw(parts: dict[str, list[Log]], what: str, out: Path) -> None:
 
     figure, axes = pyplot.subplots(figsize=(7, 4.2), layout="constrained")
     for name, logs in parts.items():
-        classes = logs[0]["dev"]["by length"]
+        classes = [one for one in logs[0]["dev"]["by length"] if one["lines"] >= FEW]
         metric = next(key for key in classes[0] if key not in ("mean length", "lines"))
         x = [one["mean length"] for one in classes]
-        axes.plot(x, [one[metric] for one in classes], marker="o", label=name)
+        style = "--" if name in FIXED else "-"
+        axes.plot(x, [one[metric] for one in classes], style, marker="o", label=name)
     axes.set_xlabel("symbols of the source")
     axes.set_ylabel(what)
-    axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)
     axes.legend()
     figure.savefig(out, dpi=150)
@@ -101,6 +121,7 @@ def main() -> None:
     sys.stdout.write(markdown(rows(found)))
     for task, what in PICTURES.items() if given.pictures else ():
         if task in found:
+            given.pictures.mkdir(parents=True, exist_ok=True)
             draw(found[task], what, given.pictures / f"{task}.png")
 
 

@@ -154,7 +154,8 @@ def main() -> None:
     for part in parts if given.ensemble and given.seeds > 1 else []:
         stem = f"{given.task}-{part.name}"
         models = [given.work / f"{stem}-{seed}.regard" for seed in seeds]
-        found = scored(TASKS[given.task], models, part, given)
+        found = {"task": given.task, "part": part.name, "models": len(models)}
+        found |= scored(TASKS[given.task], models, part, given)
         text = json.dumps(found, ensure_ascii=False, indent=1)
         (given.logs / f"{stem}-ensemble.json").write_text(text + "\n")
         _say(f"{part.name}, {len(models)} together", found)

@@ -1,4 +1,4 @@
-"""What a row gives must not change with where it lies: the library of products is asked for that."""
+"""What a row gives must not change with where it lies: products are asked for that."""
 
 import os
 import subprocess
