@@ -108,8 +108,17 @@ def test_a_run_that_was_stopped_before_its_model_was_saved_saves_it(
     run("train", pairs, "--max-steps", "3", *SMALL, "--quiet")
     older = out.read_bytes()
     words = ["train", pairs, *SHORT, "--quiet"]
+
+    def interrupted(*_):
+        # a shell has what it runs in the background ignore the signal
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            raise_signal(signal.SIGINT)
+        finally:
+            signal.signal(signal.SIGINT, before)
+
     with monkeypatch.context() as patch:
-        patch.setattr(Translator, "save", lambda *_: raise_signal(signal.SIGINT))
+        patch.setattr(Translator, "save", interrupted)
         patch.setattr("regard.training.stopping.SIGNALS", ())
         assert run(*words, "--overwrite").code == 130
     assert out.read_bytes() == older
