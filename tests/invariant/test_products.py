@@ -9,8 +9,10 @@ import torch
 
 
 @pytest.mark.skipif(not torch.backends.mkl.is_available(), reason="another library multiplies here")
-@pytest.mark.parametrize("first", ["regard", "torch"])
-@pytest.mark.parametrize(("said", "mode"), [(None, "AUTO,STRICT"), ("COMPATIBLE", "COMPATIBLE")])
+@pytest.mark.parametrize(
+    ("first", "said", "mode"),
+    [("regard", "COMPATIBLE", "COMPATIBLE"), ("torch", None, "AUTO,STRICT")],
+)
 def test_products_are_reproducible_unless_something_else_is_asked_for(first, said, mode):
     lines = f"import {first}, regard, torch", "torch.ones(2, 2) @ torch.ones(2, 2)"
     given = {key: value for key, value in os.environ.items() if key != "MKL_CBWR"}

@@ -95,6 +95,15 @@ def test_patience_stops_a_run_that_no_longer_gets_better(tmp_path):
     assert train(made, Silent()) == progress
 
 
+def test_a_cpu_computes_in_float32_whatever_a_gpu_is_told(tmp_path):
+    found = []
+    for precision in ("float32", "bfloat16"):
+        made, _, _ = job(tmp_path / precision, max_steps=3, precision=precision)
+        train(made, Silent())
+        found.append([parameter.detach().clone() for parameter in made.model.parameters()])
+    assert all(torch.equal(one, other) for one, other in zip(*found, strict=True))
+
+
 def test_averaging_takes_the_mean_of_the_kept_checkpoints(tmp_path):
     made, _, _ = job(tmp_path, max_steps=6, validate_every=2, average=3, average_of="last")
     seen = []
