@@ -21,13 +21,13 @@ def copied(first: str, second: str) -> bool:
     return any(character.isalpha() and character in first for character in second)
 
 
-def looked_at(model: Path, dev: Path) -> dict[str, Any]:
+def looked_at(model: Path, dev: Path, device: str = "auto") -> dict[str, Any]:
     """Let a model answer first lines, and return shares in percent and some couplets."""
     from regard.translator import load
 
     pairs = [line.split("\t") for line in lines_of(dev)]
     firsts = list(dict.fromkeys(first for first, _ in pairs))
-    answers = load(model).translate(firsts)
+    answers = load(model, device=device).translate(firsts)
     seconds = [answer.text for answer in answers]
     both = list(zip(firsts, seconds, strict=True))
     right = dict(reversed(pairs))

@@ -99,7 +99,7 @@ def scored(task: Task, models: list[Path], part: Part, given: argparse.Namespace
     }
     if task.looks is not None and len(models) == 1:
         for name, pairs in splits.items():
-            found[name] |= task.looks(models[0], pairs)
+            found[name] |= task.looks(models[0], pairs, given.device)
     return found
 
 

@@ -6,13 +6,13 @@ from typing import Any
 from recipes.files import lines_of
 
 
-def by_tag(model: Path, pairs: Path) -> dict[str, Any]:
+def by_tag(model: Path, pairs: Path, device: str = "auto") -> dict[str, Any]:
     """Return how many sources of each tag come out right, in percent, any target counting."""
     from regard.metrics.scores import evaluate
     from regard.text.normalize import normalize
     from regard.translator import load
 
-    translator = load(model)
+    translator = load(model, device=device)
     form = translator.settings.data.normalization
     targets: dict[str, list[str]] = {}
     for line in lines_of(pairs):

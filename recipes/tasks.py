@@ -48,14 +48,15 @@ class Part:
 class Task:
     """Models that belong together, and how all of them are scored.
 
-    `scoring` is said to `regard evaluate`; `looks` finds more in a model's file and some pairs.
+    `scoring` is said to `regard evaluate`; `looks` finds more in a model's file and some pairs, on
+    a device.
     """
 
     parts: Callable[[Path, Path], Iterator[Part]]
     metrics: str
     scoring: Command = ()
     gold: str | None = None
-    looks: Callable[[Path, Path], dict[str, Any]] | None = None
+    looks: Callable[[Path, Path, str], dict[str, Any]] | None = None
 
 
 def _english_sounds(data: Path, work: Path) -> Iterator[Part]:
