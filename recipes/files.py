@@ -1,11 +1,8 @@
 """Files of pairs as the recipes want them, made from those of the data."""
 
 import gzip
-import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-
-from recipes.invented import invented
 
 
 def lines_of(path: Path) -> list[str]:
@@ -50,17 +47,6 @@ def with_lemmas(path: Path, out: Path) -> Path:
     lines = lines_of(path)
     lemmas = dict.fromkeys(line.split("\t")[0] for line in lines)
     return _written(out, lines + [f"{lemma}\t{lemma}\t?{n}" for n, lemma in enumerate(lemmas)])
-
-
-def with_invented(path: Path, out: Path, times: int, count: int) -> Path:
-    """Write words several times, and behind them new ones made of their pieces."""
-    pairs = [unicodedata.normalize("NFD", line).split("\t") for line in lines_of(path)]
-    known = [(letters, tuple(sounds.split())) for letters, sounds in pairs]
-    lines = [
-        f"{letters}\t{' '.join(sounds)}"
-        for letters, sounds in known * times + invented(known, count, seed=1)
-    ]
-    return _written(out, lines)
 
 
 def every(step: int, path: Path, work: Path) -> Path:

@@ -13,7 +13,6 @@ from recipes.files import (
     in_context,
     joined,
     one_after_another,
-    with_invented,
     with_lemmas,
     with_tags,
 )
@@ -65,16 +64,6 @@ def _english_sounds(data: Path, work: Path) -> Iterator[Part]:
 
 
 def _sounds(data: Path, work: Path) -> Iterator[Part]:
-    """Learn each language by itself, a scarce one with invented words."""
-    for part in _languages(data):
-        if part.config == "g2p-low":
-            mixed = work / f"{part.name}.invented.tsv"
-            yield replace(part, pairs=with_invented(part.pairs, mixed, SCARCE, INVENTED))
-        else:
-            yield part
-
-
-def _languages(data: Path) -> Iterator[Part]:
     for size in ("low", "medium", "high"):
         folder = data / "sigmorphon2021-g2p" / size
         for pairs in sorted(folder.glob("*_train.tsv*")):
@@ -85,13 +74,11 @@ def _languages(data: Path) -> Iterator[Part]:
 
 SCARCE = 4
 """How often a language of some hundreds of words is read where one of thousands is read once."""
-INVENTED = 6000
-"""How many words are invented for it."""
 
 
 def _sounds_together(data: Path, work: Path) -> Iterator[Part]:
     """Name every word's language, and learn all of them at once."""
-    parts = list(_languages(data))
+    parts = list(_sounds(data, work))
     scarce = {part.name: SCARCE for part in parts if part.config == "g2p-low"}
     if not parts:
         return
@@ -102,14 +89,14 @@ def _sounds_together(data: Path, work: Path) -> Iterator[Part]:
 
 
 def _sounds_after(data: Path, work: Path) -> Iterator[Part]:
-    """Go on with the model of all languages, in each of the scarce ones."""
+    """Go on with the model of all languages, in each but English, which has words enough."""
     together = next(_sounds_together(data, work), None)
     if together is None:
         return
     start = work / "g2p-together-all-1.regard"
     learn: Command = ("train", together.pairs, "--dev", together.watched or together.dev)
     learn += ("--config", HERE / "g2p-together.toml", "--out", start)
-    for part in _languages(data):
+    for part in _sounds(data, work):
         if part.config != "g2p-high":
             yield replace(
                 part,

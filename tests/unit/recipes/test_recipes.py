@@ -11,7 +11,6 @@ import pytest
 
 import regard
 from recipes.couplets import copied, looked_at, pattern
-from recipes.invented import aligned, invented
 from recipes.run import by_length
 from recipes.tags import by_tag
 from recipes.tasks import HERE, TASKS
@@ -87,21 +86,6 @@ def test_languages_are_named_and_the_scarce_are_read_more_often(data, tmp_path):
     (after,) = TASKS["g2p-after"].parts(data, tmp_path)
     assert after.pairs.read_text() == together.dev.read_text()
     assert after.before[0][-1] == after.more[1]
-
-
-def test_words_are_invented_of_the_pieces_of_known_ones(data, tmp_path):
-    pairs = [(word, tuple(word.upper())) for word in ("stan", "etak", "nest", "kate")]
-    pairs.append(("she", ("Σ", "E")))
-    cut = [
-        [("s", ("S",)), ("t", ("T",)), ("a", ("A",)), ("n", ("N",))],
-        [("sh", ("Σ",)), ("e", ("E",))],
-    ]
-    assert [aligned(pairs)[number] for number in (0, 4)] == cut
-    # where two pieces in a row are the same, one word may go on as another
-    made = {(word, tuple(word.upper())) for word in ("stak", "etan")}
-    assert made <= set(invented(pairs, 20, seed=1))
-    (part,) = TASKS["g2p-languages"].parts(data, tmp_path)
-    assert part.pairs.read_text().startswith(4 * PAIRS)
 
 
 def test_a_lemma_with_an_unknown_tag_stays_as_it_is(data, tmp_path):
