@@ -21,7 +21,7 @@ def copied(first: str, second: str) -> bool:
     return any(character.isalpha() and character in first for character in second)
 
 
-def looked_at(model: Path, dev: Path, device: str = "auto") -> dict[str, Any]:
+def looked_at(model: Path, dev: Path, device: str) -> dict[str, Any]:
     """Let a model answer first lines, and return shares in percent and some couplets."""
     from regard.translator import load
 

@@ -5,6 +5,7 @@ Of several seeds it gives the mean, and the lowest and the highest in brackets.
 
 import argparse
 import json
+import math
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -28,7 +29,7 @@ def read(folder: Path) -> dict[str, dict[str, list[Log]]]:
     """Return the logs by task and part, in the order of their seeds; models together are one."""
     found: dict[str, dict[str, list[Log]]] = defaultdict(lambda: defaultdict(list))
     logs = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
-    for log in sorted(logs, key=lambda log: log.get("seed", 0)):
+    for log in sorted(logs, key=lambda log: log.get("seed", math.inf)):
         together = f", {log['models']} together" if "models" in log else ""
         found[log["task"]][log["part"] + together].append(log)
     return found
@@ -49,41 +50,49 @@ def score_of(log: Log, split: str, task: str) -> float | None:
 
 
 def rows(found: dict[str, dict[str, list[Log]]]) -> list[list[str]]:
-    """Return a row for every part of a task."""
+    """Return a row for every part of a task, and of many parts one for the mean of their models."""
     table = []
     for task, parts in found.items():
-        for part, logs in parts.items():
-            name = logs[0]["dev"]["scores"][0]["name"]
-            row = [task, part, "WER" if task in WORD_ERRORS else name, str(len(logs))]
-            for split in ("dev", "test"):
-                scores = [
-                    score for log in logs if (score := score_of(log, split, task)) is not None
-                ]
-                row.append(spread(scores) if scores else "")
-            row += list(PUBLISHED.get(task, {}).get(part, ("", "")))
-            times = [log["seconds"] for log in logs if "seconds" in log]
-            beside = max((log.get("beside", 0) for log in logs), default=0)
-            took = f"{round(sum(times) / len(times))} s, {beside + 1} at once" if times else ""
-            size = logs[0].get("parameters")
-            table.append([*row, "" if size is None else f"{size:,}", took])
-        if len(parts) >= MANY:
-            table.append(_mean(table[-len(parts) :]))
+        single = {part: logs for part, logs in parts.items() if "seed" in logs[0]}
+        table += [_row(task, part, logs) for part, logs in parts.items()]
+        if len(single) >= MANY:
+            table.append(_mean(task, single))
     return table
 
 
-def _mean(table: list[list[str]]) -> list[str]:
-    """Return a row of means, of every column that has a number in each row."""
-    task, _, score, seeds, *columns = (list(column) for column in zip(*table, strict=True))
-    row = [task[0], f"mean of {len(table)}", score[0], seeds[0]]
-    for column in columns[:4]:
-        values = [cell.partition(" ")[0] for cell in column]
-        row.append(f"{sum(map(float, values)) / len(values):.2f}" if all(values) else "")
+def _row(task: str, part: str, logs: list[Log]) -> list[str]:
+    row = [task, part, _metric(task, logs), str(sum(log.get("models", 1) for log in logs))]
+    for split in ("dev", "test"):
+        scores = [score for log in logs if (score := score_of(log, split, task)) is not None]
+        row.append(spread(scores) if scores else "")
+    row += list(PUBLISHED.get(task, {}).get(part, ("", "")))
+    size = logs[0].get("parameters")
+    times = [log["seconds"] for log in logs if "seconds" in log]
+    beside = max((log.get("beside", 0) for log in logs), default=0)
+    took = f"{round(sum(times) / len(times))} s, {beside + 1} at once" if times else ""
+    return [*row, "" if size is None else f"{size:,}", took]
+
+
+def _mean(task: str, parts: dict[str, list[Log]]) -> list[str]:
+    """Return the row of a mean over parts, with that of what was published for all of them."""
+    scores = [score_of(log, "dev", task) or 0.0 for logs in parts.values() for log in logs]
+    row = [task, f"mean of {len(parts)}", _metric(task, next(iter(parts.values()))), ""]
+    row += [f"{sum(scores) / len(scores):.2f}", ""]
+    for column in zip(
+        *(PUBLISHED.get(task, {}).get(part, ("", "")) for part in parts), strict=True
+    ):
+        row.append(f"{sum(map(float, column)) / len(parts):.2f}" if all(column) else "")
     return [*row, "", ""]
+
+
+def _metric(task: str, logs: list[Log]) -> str:
+    name: str = logs[0]["dev"]["scores"][0]["name"]
+    return "WER" if task in WORD_ERRORS else name
 
 
 def markdown(table: list[list[str]]) -> str:
     """Write the table."""
-    head = ["task", "part", "score", "seeds", "dev", "test", "published, dev", "published, test"]
+    head = ["task", "part", "score", "models", "dev", "test", "published, dev", "published, test"]
     head += ["parameters", "time to train"]
     lines = [head, ["---"] * len(head), *table]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
@@ -99,6 +108,8 @@ def draw(parts: dict[str, list[Log]], what: str, out: Path) -> None:
     figure, axes = pyplot.subplots(figsize=(7, 4.2), layout="constrained")
     for name, logs in parts.items():
         classes = [one for one in logs[0]["dev"]["by length"] if one["lines"] >= FEW]
+        if not classes:
+            continue
         metric = next(key for key in classes[0] if key not in ("mean length", "lines"))
         x = [one["mean length"] for one in classes]
         style = "--" if name in FIXED else "-"
@@ -106,7 +117,8 @@ def draw(parts: dict[str, list[Log]], what: str, out: Path) -> None:
     axes.set_xlabel("symbols of the source")
     axes.set_ylabel(what)
     axes.grid(alpha=0.3)
-    axes.legend()
+    if axes.lines:
+        axes.legend()
     figure.savefig(out, dpi=150)
     pyplot.close(figure)
 
@@ -118,6 +130,10 @@ def main() -> None:
     parser.add_argument("--pictures", type=Path, default=None, help="a folder for the pictures")
     given = parser.parse_args()
     found = read(given.logs)
+    if not found:
+        parser.error(
+            f"{given.logs} has no logs; a folder that python -m recipes.run wrote would do"
+        )
     sys.stdout.write(markdown(rows(found)))
     for task, what in PICTURES.items() if given.pictures else ():
         if task in found:

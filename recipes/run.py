@@ -2,10 +2,11 @@
 
 Trains every part of a task with each seed, scores it on dev, and with --test, once and last, on the
 public test; writes one small log a model into `recipes/logs`. What is there already is not
-trained again. `--together N` trains so many at a time, for a GPU that one does not fill.
+trained again. `--at-once N` trains so many at a time, for a GPU that one does not fill.
 """
 
 import argparse
+import hashlib
 import json
 import os
 import subprocess
@@ -49,19 +50,20 @@ def make(name: str, part: Part, seed: int, given: argparse.Namespace) -> dict[st
     written = json.loads(log.read_text()) if log.exists() and out.exists() else {}
     # how long it took is known of a run that was not interrupted alone
     whole, started = not out.with_suffix(".run").exists(), time.perf_counter()
-    where = ["--device", given.device, *(["--quiet"] * (given.together > 1))]
+    where = ["--device", given.device, *(["--quiet"] * (given.at_once > 1))]
     words = ["--config", HERE / f"{part.config}.toml", "--seed", seed, *part.columns, *part.more]
     words += ["--out", out, "--resume", *where, *given.more]
     regard("train", part.pairs, "--dev", part.watched or part.dev, *words)
     if whole:
         threads = int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1))
         took = round(time.perf_counter() - started)
-        written |= {"seconds": took, "beside": given.together - 1, "machine": machine(threads)}
+        written |= {"seconds": took, "beside": given.at_once - 1, "machine": machine(threads)}
     written |= {
         "task": name,
         "part": part.name,
         "seed": seed,
         "settings": f"recipes/{part.config}.toml",
+        "digests": {"settings": digest(HERE / f"{part.config}.toml"), "pairs": digest(part.pairs)},
         "more": [*(x.name if isinstance(x, Path) else x for x in part.more), *given.more],
         "parameters": json.loads(regard("info", out, "--format=json"))["parameters"],
     }
@@ -73,6 +75,11 @@ def make(name: str, part: Part, seed: int, given: argparse.Namespace) -> dict[st
         written["alignments"] = json.loads(regard("evaluate", out, *words))
     log.write_text(json.dumps(written, ensure_ascii=False, indent=1) + "\n")
     return written
+
+
+def digest(path: Path) -> str:
+    """Return by what a file that has changed since is known."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
 
 
 def by_length(run: Path, metric: str) -> list[dict[str, Any]]:
@@ -129,16 +136,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m recipes.run", description=__doc__)
     parser.add_argument("task", choices=[*TASKS])
     parser.add_argument("--data", type=Path, required=True, help="the folder of the data sets")
-    parser.add_argument("--work", type=Path, default=Path("out/recipes"))
-    parser.add_argument("--logs", type=Path, default=HERE / "logs")
+    parser.add_argument(
+        "--work", type=Path, default=Path("out/recipes"), help="for models, out/recipes if not said"
+    )
+    parser.add_argument("--logs", type=Path, default=HERE / "logs", help="recipes/logs if not said")
     parser.add_argument("--parts", nargs="*", default=None, help="these alone, by name")
-    parser.add_argument("--seeds", type=positive, default=1)
-    parser.add_argument("--together", type=positive, default=1)
-    parser.add_argument("--ensemble", action="store_true", help="score the seeds together too")
+    parser.add_argument("--seeds", type=positive, default=1, help="how many, from 1 on")
+    parser.add_argument("--at-once", type=positive, default=1, help="so many trainings at a time")
+    parser.add_argument("--ensemble", action="store_true", help="score the seeds as one too")
     parser.add_argument("--test", action="store_true", help="score the public tests: once, last")
-    parser.add_argument("--device", default="auto")
-    parser.add_argument("--more", nargs=argparse.REMAINDER, default=[], help="to regard train")
+    parser.add_argument("--device", default="auto", help="cpu, cuda, or a GPU where there is one")
+    parser.add_argument(
+        "--more", nargs=argparse.REMAINDER, default=[], help="last: words for regard train"
+    )
     given = parser.parse_args()
+    if given.ensemble and given.seeds == 1:
+        parser.error("--ensemble joins seeds, but there is one; --seeds 5 would do")
     for folder in (given.work, given.logs):
         folder.mkdir(parents=True, exist_ok=True)
     parts = chosen(given, parser)
@@ -147,11 +160,11 @@ def main() -> None:
     for words in dict.fromkeys(words for part in parts for words in part.before):
         if not Path(words[-1]).exists():
             regard(*words, *(["--device", given.device] if words[0] == "train" else []))
-    with ThreadPoolExecutor(given.together) as pool:
+    with ThreadPoolExecutor(given.at_once) as pool:
         done = list(pool.map(lambda job: make(given.task, job[0], job[1], given), jobs))
     for written in done:
         _say(f"{written['part']} {written['seed']}", written)
-    for part in parts if given.ensemble and given.seeds > 1 else []:
+    for part in parts if given.ensemble else []:
         stem = f"{given.task}-{part.name}"
         models = [given.work / f"{stem}-{seed}.regard" for seed in seeds]
         found = {"task": given.task, "part": part.name, "models": len(models)}

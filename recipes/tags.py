@@ -6,7 +6,7 @@ from typing import Any
 from recipes.files import lines_of
 
 
-def by_tag(model: Path, pairs: Path, device: str = "auto") -> dict[str, Any]:
+def by_tag(model: Path, pairs: Path, device: str) -> dict[str, Any]:
     """Return how many sources of each tag come out right, in percent, any target counting."""
     from regard.metrics.scores import evaluate
     from regard.text.normalize import normalize

@@ -103,14 +103,15 @@ def lstm_scan(
 
     The library returns only the last c, so hidden positions must not touch it: one more input
     says "hidden" and shuts i and opens f, to 0 and 1 exactly, whatever the other inputs are.
-    Not every CPU has the library's LSTM in bfloat16: there it is computed in float32, as a GRU is.
+    Not every CPU has the library's LSTM in bfloat16: there it is computed in the weights' numbers.
     """
     shut = 1e4  # the sigmoid of ∓1e4 is 0 and 1 in every float type
     i, rest = W.new_full((U.shape[1],), -shut), W.new_zeros(2 * U.shape[1])
     hold = torch.cat([i, -i, rest])  # for i, f, g, o
+    x = x if x.is_cuda else x.to(W.dtype)
     x = torch.cat([x, (~mask)[..., None].to(x.dtype)], dim=-1)
     weights = _weights(torch.cat([W, hold[:, None]], dim=-1), U, b)
-    start = [part[None] for part in state]
+    start = [part[None] if x.is_cuda else part[None].to(W.dtype) for part in state]
     with nullcontext() if x.is_cuda else torch.autocast("cpu", enabled=False):
         states, _, c = torch.lstm(x, start, weights, *_options())
     return states, c[0]

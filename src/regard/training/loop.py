@@ -180,7 +180,7 @@ def make_gradients(model: Seq2Seq, config: TrainConfig) -> Gradients:
 def batch_loss(model: Seq2Seq, config: TrainConfig, batch: Batch) -> Float[Tensor, ""]:
     """Return the summed loss of a batch, wherever it lies."""
     device = model.device
-    # few CPUs have it, and the others take ten times as long to imitate it
+    # few CPUs have bfloat16, and the others take many times as long to imitate it
     rough = config.precision == "bfloat16" and device.type != "cpu"
     with torch.autocast(device.type, torch.bfloat16, enabled=rough):
         b = batch.to(device)

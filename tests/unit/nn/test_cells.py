@@ -126,6 +126,18 @@ def test_library_recurrences_agree_with_their_definitions(bias):
     assert torch.equal(c[1], state[1][1])
 
 
+@pytest.mark.parametrize("rough", [False, True], ids=["float32", "bfloat16"])
+def test_an_lstm_on_a_cpu_is_computed_in_the_numbers_of_its_weights(rough):
+    W, U, b = randn(4 * D, I).float(), randn(4 * D, D).float(), randn(4 * D).float()
+    x, state = randn(B, T, I).bfloat16(), (randn(B, D).bfloat16(), randn(B, D).bfloat16())
+    with torch.autocast("cpu", torch.bfloat16, enabled=rough):
+        h, c = kernels.lstm_scan(x, state, MASK, W, U, b)
+    whole = x.float(), tuple(part.float() for part in state)
+    expected = kernels.lstm_scan(*whole, MASK, W, U, b)
+    assert torch.equal(h[MASK], expected[0][MASK])
+    assert torch.equal(c, expected[1])
+
+
 def stack(**options):
     return Stack(lambda size: GRUCell(size, D), I, 3, **options).double()
 

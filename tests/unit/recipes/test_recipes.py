@@ -1,6 +1,7 @@
 """Recipes: their files are found, their settings are taken, and a task runs from data to a log."""
 
 import gzip
+import hashlib
 import json
 import subprocess
 import sys
@@ -112,7 +113,7 @@ def test_couplets_are_looked_at(tmp_path):
     assert not copied("天,地", "人,山")
     written(tmp_path / "dev.tsv", "2016\t6102\n11\t22\n2016\t2016\n", packed=False)
     model = ROOT / "tests" / "compat" / "bahdanau2015.regard"
-    found = looked_at(model, tmp_path / "dev.tsv")
+    found = looked_at(model, tmp_path / "dev.tsv", "cpu")
     texts = [answer.text for answer in regard.load(model).translate(["2016", "11"])]
     assert found["shown"] == [["2016", texts[0]], ["11", texts[1]]]
     alike = [len(text) == size for text, size in zip(texts, (4, 2), strict=True)]
@@ -130,7 +131,7 @@ def test_each_tag_is_scored_by_itself(tmp_path):
     lines = [f"{source}\t{text}" for source, text in zip(sources, texts, strict=True)]
     lines[0] += "0"
     written(tmp_path / "dev.tsv", "\n".join(lines) + "\n", packed=False)
-    assert by_tag(model, tmp_path / "dev.tsv") == {"exact by tag": {"1": 50.0, "2": 100.0}}
+    assert by_tag(model, tmp_path / "dev.tsv", "cpu") == {"exact by tag": {"1": 50.0, "2": 100.0}}
 
 
 def test_a_task_goes_from_the_data_to_a_log(data, tmp_path):
@@ -147,6 +148,9 @@ def test_a_task_goes_from_the_data_to_a_log(data, tmp_path):
     log = json.loads(path.read_text())
     assert (log["task"], log["part"], log["seed"], log["beside"]) == ("g2p-languages", "xyz", 1, 0)
     assert log["parameters"] > 0
+    # of what it learned from
+    assert log["digests"]["pairs"] == hashlib.sha256(PAIRS.encode()).hexdigest()[:16]
+    assert log["digests"]["settings"] != log["digests"]["pairs"]
     assert [score["name"] for score in log["test"]["scores"]] == ["exact", "per"]
     # again: nothing is trained, and nothing that was found is forgotten
     again = run(*words, *more)
@@ -167,6 +171,7 @@ def test_what_is_not_there_is_refused_in_a_sentence(data, tmp_path):
         (("histnorm", "--data", tmp_path / "no"), "--data must name a folder that has it"),
         (("g2p-languages", "--data", data, "--parts", "abc"), "there is no part abc; xyz would do"),
         (("g2p-languages", "--data", data, "--seeds", 0), "0, but it must be at least 1"),
+        (("g2p-languages", "--data", data, "--ensemble"), "but there is one; --seeds 5 would do"),
     ]:
         done = run(*words, "--work", tmp_path / "work")
         assert done.returncode == 2

@@ -1,8 +1,13 @@
 """What the logs say: means over seeds, errors beside what was published, pictures by length."""
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 from recipes.results import draw, markdown, read, rows
+
+ROOT = Path(__file__).parents[3]
 
 
 def log(task, part, seed, dev, test=None, **more):
@@ -21,8 +26,8 @@ def test_seeds_are_taken_together_and_words_to_sounds_are_counted_by_errors(tmp_
     ]
     logs.append(log("g2p-languages", "ice", 0, 91.0, models=2))
     del logs[-1]["seed"], logs[-1]["parameters"]
-    together, ice, ridges = rows(written(tmp_path, logs))
-    assert together == ["g2p-languages", "ice, 2 together", "WER", "1", "9.00", *[""] * 5]
+    ice, together, ridges = rows(written(tmp_path, logs))
+    assert together == ["g2p-languages", "ice, 2 together", "WER", "2", "9.00", *[""] * 5]
     assert ice == [
         "g2p-languages",
         "ice",
@@ -48,13 +53,16 @@ def written(folder, logs):
 def test_many_parts_have_a_mean(tmp_path):
     names = ("ang", "ara", "asm", "evn", "got", "heb", "hun", "hye", "kat", "kaz")
     logs = [log("inflection", name, 1, 10.0 * n) for n, name in enumerate(names)]
-    *parts, mean = rows(written(tmp_path, logs))
+    # models together are none of them
+    logs.append(log("inflection", "ang", 1, 99.0, models=2))
+    del logs[-1]["seed"]
+    *parts, _, mean = rows(written(tmp_path, logs))
     assert len(parts) == 10
     published = sum(float(part[7]) for part in parts) / 10
     assert mean[1:] == [
         "mean of 10",
         "exact",
-        "1",
+        "",
         "45.00",
         "",
         "",
@@ -62,6 +70,20 @@ def test_many_parts_have_a_mean(tmp_path):
         "",
         "",
     ]
+
+
+def test_a_folder_without_logs_is_refused(tmp_path):
+    command = [sys.executable, "-m", "recipes.results", "--logs", str(tmp_path / "none")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "none has no logs; a folder that python -m recipes.run wrote would do" in done.stderr
+
+
+def test_of_few_lines_nothing_is_drawn(tmp_path):
+    one = log("papers-sounds", "cho2014", 1, 50.0)
+    one["dev"]["by length"][0]["lines"] = 19
+    draw({"cho2014": [one]}, "right", tmp_path / "x.png")
+    assert (tmp_path / "x.png").exists()
 
 
 def test_a_picture_is_drawn_of_scores_by_length(tmp_path):

@@ -106,6 +106,19 @@ def test_the_answer_is_the_same_on_any_number_of_cores_to_the_last_bit(threads, 
                 np.testing.assert_array_equal(one.weights, same.weights)
 
 
+def test_what_is_done_ahead_is_done_by_one_thread(threads, monkeypatch):
+    found = []
+
+    def ahead(model):
+        found.append(torch.get_num_threads())
+
+    monkeypatch.setattr("regard.search.layout.ahead", ahead)
+    threads(2)
+    search([model("bahdanau2015")], lines(1, longest=3), wanted(max_length=2))
+    assert found == [1]
+    assert torch.get_num_threads() == 2
+
+
 def counted(monkeypatch):
     """Return a list to which every step adds how many tiles it computed."""
     real, tiles = Tiles.step, []
