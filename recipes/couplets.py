@@ -17,7 +17,7 @@ def pattern(line: Sequence[str]) -> tuple[int, ...]:
 
 
 def copied(first: str, second: str) -> bool:
-    """Whether the second line has a character of the first; marks must come again."""
+    """Whether the second line has a character of the first; marks come again in their places."""
     return any(character.isalpha() and character in first for character in second)
 
 

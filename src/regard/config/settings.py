@@ -168,7 +168,7 @@ class SearchConfig:
     """Give every output as many symbols as its source has."""
 
     same_pattern: bool = False
-    """Give it as many, repeat one where the source repeats one and nowhere else, and copy none."""
+    """Give it as many, repeated where the source repeats one and nowhere else; copy marks alone."""
 
     temperature: Annotated[float, at_least(0)] = 0.0
     """Draw each symbol, from logits divided by this; 0 for no sampling."""

@@ -60,7 +60,8 @@ class Request:
     """One line: its source, what its target must begin with, and {step: source position} to see.
 
     `barred` are words that this line may not write, `repeats` the earlier place of each of its
-    symbols, −1 for a new one: what `same_pattern` goes by.
+    symbols, −1 for a new one, and `fixed` the word of a place that is no matter of choice: what
+    `same_pattern` goes by.
     """
 
     source: tuple[int, ...]
@@ -68,6 +69,7 @@ class Request:
     pins: dict[int, int] = field(default_factory=dict)
     barred: frozenset[int] = frozenset()
     repeats: tuple[int, ...] = ()
+    fixed: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for step, position in self.pins.items():

@@ -49,10 +49,12 @@ class Rules:
         """
         at_end = position >= self.longest[lines]
         forced = at_end | (position < self.prefixes[lines])
+        if self.same_pattern:
+            forced |= np.array([position in self.requests[line].fixed for line in lines])
         here = only = kept = None
         if forced.any():
             places = forced.nonzero()[0]
-            words = [EOS if at_end[at] else self.wanted[lines[at]][position] for at in places]
+            words = [EOS if at_end[at] else self._due(lines[at], position) for at in places]
             here = torch.from_numpy(places).to(scores.device)
             only = torch.tensor(words, device=scores.device)
             # what must be written may be banned elsewhere
@@ -69,6 +71,12 @@ class Rules:
                 request = self.requests[lines[place]]
                 self._follow(scores[place], request, position, written[place])
         return scores
+
+    def _due(self, line: int, position: int) -> int:
+        """Return the word that a prefix has there, or that is fixed."""
+        if position < self.prefixes[line]:
+            return self.wanted[line][position]
+        return self.requests[line].fixed[position]
 
     @staticmethod
     def _follow(

@@ -27,7 +27,7 @@ class SearchOptions(_Strict):
     min_length: Count | None = Field(None, description="Fewest symbols of an output.")
     same_length: bool | None = Field(None, description="As many symbols as the source has.")
     same_pattern: bool | None = Field(
-        None, description="As many, repeated where the source repeats one, none of them copied."
+        None, description="As many, repeated where the source repeats one, only marks copied."
     )
     temperature: Annotated[float, Field(ge=0, le=100)] | None = Field(
         None,

@@ -6,10 +6,12 @@ Whatever is given back can be traced: tokens, the score of each, and the attenti
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import cached_property
 from numbers import Integral
 from os import PathLike
 from pathlib import Path
 from typing import Any, final, overload
+from unicodedata import category
 
 import numpy as np
 from jaxtyping import Float
@@ -287,9 +289,17 @@ class Translator:
             raise InputError("pin was given, but the model has no attention; bahdanau2015 would do")
         if not options.same_pattern:
             return Request(reading.ids, prefix, dict(pins))
+        ids = self.target.vocabulary.ids(reading.tokens)
+        fixed = {at: word for at, word in enumerate(ids) if word in self._marks}
         # an unknown word would be shown as a copy
-        barred = frozenset([UNKNOWN, *self.target.vocabulary.ids(reading.tokens)])
-        return Request(reading.ids, prefix, dict(pins), barred, _repeats(reading.tokens))
+        barred = frozenset([UNKNOWN, *ids]) | self._marks
+        return Request(reading.ids, prefix, dict(pins), barred, _repeats(reading.tokens), fixed)
+
+    @cached_property
+    def _marks(self) -> frozenset[int]:
+        """Symbols that are neither letters nor numbers: couplets have them in the same places."""
+        tokens = self.target.vocabulary.tokens(range(len(self.target.vocabulary)))
+        return frozenset(word for word, token in enumerate(tokens) if _is_mark(token))
 
     def _best(self, asked: Asked, found: Sequence[Hypothesis]) -> Translation:
         answers: dict[str, Translation] = {}
@@ -337,6 +347,10 @@ class Translator:
             ),
             notes=notes,
         )
+
+
+def _is_mark(token: str) -> bool:
+    return token != "" and all(category(character)[0] in "PSZ" for character in token)
 
 
 def _repeats(tokens: Sequence[str]) -> tuple[int, ...]:

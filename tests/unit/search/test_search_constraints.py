@@ -177,10 +177,12 @@ def test_a_target_as_long_as_its_source_is_cut_only_where_places_end():
 def test_a_pattern_is_followed_and_nothing_is_copied(name, beam_size, temperature):
     sources = [(5, 9, 5, 7), (4, 4), (8, 5, 8, 8, 5), (6,)]
     patterns = [(-1, -1, 0, -1), (-1, 0), (-1, -1, 0, 0, 1), (-1,)]
-    barred = [frozenset(source) for source in sources]
+    # where a source has 9, so has what is written, though it may stand nowhere else
+    fixed = [{at: 9 for at, word in enumerate(source) if word == 9} for source in sources]
+    barred = [frozenset([*source, 9]) for source in sources]
     requests = [
-        Request(source, barred=never, repeats=pattern)
-        for source, never, pattern in zip(sources, barred, patterns, strict=True)
+        Request(source, barred=never, repeats=pattern, fixed=marks)
+        for source, never, pattern, marks in zip(sources, barred, patterns, fixed, strict=True)
     ]
     options = wanted(
         beam_size=beam_size, nbest=beam_size, temperature=temperature, same_pattern=True
@@ -189,7 +191,9 @@ def test_a_pattern_is_followed_and_nothing_is_copied(name, beam_size, temperatur
         assert answers
         for answer in answers:
             assert len(answer.words) == len(request.source)
-            assert not set(answer.words) & request.barred
+            free = [word for at, word in enumerate(answer.words) if at not in request.fixed]
+            assert not set(free) & request.barred
+            assert all(answer.words[at] == word for at, word in request.fixed.items())
             for at, earlier in enumerate(request.repeats):
                 same = [answer.words.index(word) for word in answer.words]
                 assert same[at] == (at if earlier < 0 else earlier)

@@ -345,6 +345,23 @@ def test_lines_of_many_askers_are_answered_together_as_each_would_be_alone():
         assert answer.layers is None or (answer.layers == alone.layers).all()
 
 
+def test_marks_of_a_pattern_stay_in_their_places():
+    sides = side(SOURCE + "、;"), side(TARGET + "、;")
+    couplets = Translator(saved("bahdanau2015", sides=sides))
+    for line in ("ab、cd", "a;、b、c", "abcdef"):
+        found = couplets.translate(line, same_pattern=True, beam_size=3, nbest=3)
+        for answer in found.alternatives:
+            for token, letter in zip(answer.tokens, line, strict=True):
+                assert (token == letter) == (letter in "、;")
+                assert token in TARGET or token == letter
+
+
+def test_a_prefix_goes_before_a_mark():
+    sides = side(SOURCE + "、"), side(TARGET + "、")
+    couplets = Translator(saved("bahdanau2015", sides=sides))
+    assert couplets.translate("a、b", same_pattern=True, prefix="kl").text.startswith("kl")
+
+
 def test_a_pattern_is_followed_and_no_letter_is_copied(translator):
     for line in ("abab", "aab", "abcabc", "a"):
         found = translator.translate(line, same_pattern=True, beam_size=3, nbest=3)
