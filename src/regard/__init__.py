@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0.dev0"
 __all__ = ["Translation", "Translator", "__version__", "load", "train"]
 
-# on some CPUs a product would round otherwise where its rows lie elsewhere in memory; this is read at
-# the first product of a process
+# on some CPUs a product would round otherwise where its rows lie elsewhere in memory; this is read
+# at the first product of a process
 os.environ.setdefault("MKL_CBWR", "AUTO,STRICT")
 
 
