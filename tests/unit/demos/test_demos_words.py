@@ -86,6 +86,8 @@ def asked(demo, filled):
     return texts(demo, [source for source, _ in words.shown(filled=filled)])
 
 
+# the command is tried with this seed by the ordinary tests
+@pytest.mark.slow
 def test_mans_is_women_with_the_default_seed_and_not_without_p():
     filled = learn(1, filled=True)
     bare = learn(1, filled=False)
