@@ -50,7 +50,7 @@ _FORMS = {
 """SIGMORPHON 2022, large: the organisers' character Transformer, right forms in percent."""
 
 PUBLISHED: dict[str, dict[str, tuple[str, str]]] = {
-    "g2p-english": {"english": ("", "24.4, 20.6"), "english, 5 together": ("", "20.24")},
+    "g2p-english": {"english": ("", "24.4, 20.6"), "english, ensemble of 5": ("", "20.24")},
     "g2p-languages": _SOUNDS,
     "g2p-after": _SOUNDS,
     "inflection": _FORMS,

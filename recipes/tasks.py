@@ -85,28 +85,36 @@ def _sounds_together(data: Path, work: Path) -> Iterator[Part]:
     pairs = with_tags({x.name: x.pairs for x in parts}, work / "sounds.train.tsv", scarce)
     dev = with_tags({x.name: x.dev for x in parts}, work / "sounds.dev.tsv")
     test = with_tags({x.name: x.test for x in parts if x.test}, work / "sounds.test.tsv")
-    yield Part("all", "g2p-together", pairs, dev, test, every(10, dev, work))
+    for name, config in TOGETHER.items():
+        yield Part(name, config, pairs, dev, test, every(10, dev, work))
+
+
+TOGETHER = {"all": "g2p-together", "all-vaswani2017": "g2p-together-vaswani2017"}
+"""Models of all languages, and their settings."""
+
+STARTS = {"g2p-medium": "all", "g2p-low": "all-vaswani2017"}
+"""Which of them languages of so many words go on from; English has words enough."""
 
 
 def _sounds_after(data: Path, work: Path) -> Iterator[Part]:
-    """Go on with the model of all languages, in each but English, which has words enough."""
-    together = next(_sounds_together(data, work), None)
-    if together is None:
-        return
-    start = work / "g2p-together-all-1.regard"
-    learn: Command = ("train", together.pairs, "--dev", together.watched or together.dev)
-    learn += ("--config", HERE / "g2p-together.toml", "--out", start)
+    """Go on with a model of all languages, in each but English."""
+    together = {part.name: part for part in _sounds_together(data, work)}
     for part in _sounds(data, work):
-        if part.config != "g2p-high":
-            yield replace(
-                part,
-                config=part.config.replace("g2p-", "g2p-after-"),
-                pairs=_tagged(part.name, part.pairs, work),
-                dev=_tagged(part.name, part.dev, work),
-                test=_tagged(part.name, part.test, work) if part.test else None,
-                more=("--start-from", start),
-                before=(learn,),
-            )
+        if part.config not in STARTS:
+            continue
+        whole = together[STARTS[part.config]]
+        start = work / f"g2p-together-{whole.name}-1.regard"
+        learn: Command = ("train", whole.pairs, "--dev", whole.watched or whole.dev)
+        learn += ("--config", HERE / f"{whole.config}.toml", "--out", start)
+        yield replace(
+            part,
+            config=part.config.replace("g2p-", "g2p-after-"),
+            pairs=_tagged(part.name, part.pairs, work),
+            dev=_tagged(part.name, part.dev, work),
+            test=_tagged(part.name, part.test, work) if part.test else None,
+            more=("--start-from", start),
+            before=(learn,),
+        )
 
 
 def _tagged(name: str, path: Path, work: Path) -> Path:
@@ -128,9 +136,15 @@ def _captions(config: str, *directions: str) -> Callable[[Path, Path], Iterator[
     def parts(data: Path, work: Path) -> Iterator[Part]:
         for direction in directions:
             pairs, dev, test = _caption_files(data, direction, work)
-            yield Part(direction, config, pairs, dev, test)
+            yield Part(direction, config, pairs, dev, test, more=MORE.get((config, direction), ()))
 
     return parts
+
+
+MORE: dict[tuple[str, str], Command] = {
+    ("multi30k-vaswani2017", "en-de"): ("--set", "train.agreement=2")
+}
+"""What a direction is told besides: two readings, at twice the time, which it was short of."""
 
 
 def _caption_files(data: Path, direction: str, work: Path) -> list[Path]:
@@ -226,7 +240,7 @@ def _little(data: Path, work: Path) -> Iterator[Part]:
         more: Command = ("--embeddings", vectors)
         yield Part(f"{count}-vectors", "little", few, dev, more=more, before=(embed,))
         more = ("--start-from", start)
-        yield Part(f"{count}-started", "little", few, dev, more=more, before=(learn,))
+        yield Part(f"{count}-started", "little-started", few, dev, more=more, before=(learn,))
 
 
 TASKS: dict[str, Task] = {

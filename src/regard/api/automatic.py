@@ -367,3 +367,4 @@ def _search(look: Look, tree: Tree) -> Iterator[tuple[str, Any, str]]:
     most = tree["data"].get("max_target_length", 512)
     yield "max_length", most, "no output needs more"
     yield "beam_size", 5, "a little better than greedy"
+    yield "stop", "likeliest", "many short outputs may end before the right one does"

@@ -107,6 +107,10 @@ class TrainConfig:
     label_smoothing: float = 0.1
     """Share of the probability that is asked of all symbols alike, not of the right one."""
 
+    agreement: Annotated[float, at_least(0)] = 0.0
+    """How strongly two readings of a line, which dropout makes differ, are drawn together; 0 for
+    one reading, which takes half the time."""
+
     weight_decay: Annotated[float, at_least(0)] = 0.0
     """How strongly weights are drawn to zero, 0 for not at all."""
 
@@ -157,6 +161,10 @@ class SearchConfig:
 
     length_penalty: Annotated[float, at_least(0)] = 1.0
     """Exponent of the length that a hypothesis' score is divided by, 0 for no division."""
+
+    stop: Literal["full", "likeliest"] = "full"
+    """When a beam is done: full, when as many hypotheses have ended as are kept; likeliest, when
+    besides none on its way is likelier than those that are wanted."""
 
     max_length: int = 256
     """Most symbols of an output."""

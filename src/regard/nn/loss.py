@@ -21,3 +21,24 @@ def summed_loss(
         reduction="none",
     )
     return flat.masked_fill(~mask.flatten(), 0.0).sum()
+
+
+def agreeing_loss(
+    logits: Float[Tensor, "*C V"],
+    target: Int[Tensor, "*B"],
+    mask: Bool[Tensor, "*B"],
+    smoothing: float = 0.0,
+    agreement: float = 0.0,
+) -> Float[Tensor, ""]:
+    """½ (L_1 + L_2) + ¼ a Σ_t (KL(p_1 ‖ p_2) + KL(p_2 ‖ p_1)): half of R-Drop (Liang et al. 2021).
+
+    The logits are of two readings of every line, all of the first before all of the second, which
+    dropout has made to differ. The mean of both losses stays comparable with one reading's.
+    """
+    both = torch.cat([target, target]), torch.cat([mask, mask])
+    wide = torch.promote_types(logits.dtype, torch.float32)
+    first, second = logits.to(wide).log_softmax(dim=-1).chunk(2)
+    # both divergences at once: Σ p log(p/q) + Σ q log(q/p) = Σ (p − q)(log p − log q)
+    apart = ((first.exp() - second.exp()) * (first - second)).sum(dim=-1)
+    apart = apart.masked_fill(~mask, 0.0).sum()
+    return summed_loss(logits, *both, smoothing) / 2 + agreement / 4 * apart

@@ -133,6 +133,8 @@ class _Search:
         self.tiles = [Tiles.start(model, sources).gather(each) for model in models]
         self.active = np.arange(B)
         self.num_ends = np.zeros(B, dtype=np.int64)
+        # totals of the likeliest that have ended, the least of them first
+        self.ended = np.full((B, options.nbest), NEVER)
         self.words = np.full((B, first_slots), BOS)
         self.totals = np.zeros((B, first_slots))
         self.written = np.zeros((B, first_slots, 0), dtype=np.int64)
@@ -228,7 +230,7 @@ class _Search:
         self.num_ends[self.active] += ends.sum(axis=1)
         num_live = going.sum(axis=1).clip(max=W)
         if not self.sampling:
-            num_live[self.num_ends[self.active] >= W] = 0
+            num_live[self._settled(chosen.totals, ends, going)] = 0
 
         # those that live on, best first; then copies of the first, which are not in use
         order = np.argsort(~going, axis=1, kind="stable")
@@ -245,6 +247,23 @@ class _Search:
         cut = self.rules.cut(log_probs, self.active, self.num_steps)[places, chosen.slots[at]]
         each = chosen.slots[at], scores[at], chosen.totals[at], cut
         return live, Ends(self.active[places], *each)
+
+    def _settled(
+        self,
+        totals: Float[np.ndarray, "B k"],
+        ends: Bool[np.ndarray, "B k"],
+        going: Bool[np.ndarray, "B k"],
+    ) -> Bool[np.ndarray, "B"]:
+        """Whether W have ended, and as many as are wanted are no less likely than what goes on.
+
+        W ends alone may leave a likelier one on its way: where endings are cheap, they come early.
+        """
+        full = self.num_ends[self.active] >= self.W
+        if self.options.stop == "full":
+            return full
+        both = np.concatenate([self.ended[self.active], np.where(ends, totals, NEVER)], axis=1)
+        self.ended[self.active] = np.sort(both, axis=1)[:, -self.options.nbest :]
+        return full & (self.ended[self.active, 0] >= np.where(going, totals, NEVER).max(axis=1))
 
     def _advance(self, live: Slots) -> None:
         """Bring each row to its new hypothesis; lines that are done leave in whole tiles."""

@@ -42,6 +42,10 @@ class Options:
     seed: int
     """Of the samples; a line's samples depend on it and on the line alone."""
 
+    stop: str = "full"
+    """`full`: a line is done when `beam_size` have ended; `likeliest`: and none that lives is
+    likelier than those that are wanted."""
+
     same_pattern: bool = False
     """As many words, each written again where the source has a symbol again, and nowhere else."""
 

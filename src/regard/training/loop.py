@@ -185,7 +185,7 @@ def batch_loss(model: Seq2Seq, config: TrainConfig, batch: Batch) -> Float[Tenso
     with torch.autocast(device.type, torch.bfloat16, enabled=rough):
         b = batch.to(device)
         given = b.source, b.source_mask, b.fed, b.target, b.target_mask
-        return model.loss(*given, config.label_smoothing)
+        return model.loss(*given, config.label_smoothing, agreement=config.agreement)
 
 
 def plain_gradients(

@@ -46,3 +46,25 @@ def test_a_readouts_dropout_falls_in_training_alone():
     assert model.loss(*given, target, visible) == model.loss(*given, target, visible)
     model.readout.train()
     assert model.loss(*given, target, visible) != model.loss(*given, target, visible)
+
+
+@pytest.mark.parametrize("name", small.SIZES)
+def test_two_readings_without_dropout_agree_and_cost_what_one_does(name):
+    model = small.model(name)
+    _, _, given = small.batch(model)
+    target, visible = given[2], torch.ones_like(given[2], dtype=torch.bool)
+    once, twice = (model.loss(*given, target, visible, 0.1, agreement=x) for x in (0.0, 5.0))
+    assert abs(once - twice) <= 1e-10
+
+
+def test_two_readings_that_dropout_parts_are_drawn_together():
+    model = small.model("bahdanau2015", dropout=0.5).train()
+    _, _, given = small.batch(model)
+    target, visible = given[2], torch.ones_like(given[2], dtype=torch.bool)
+    losses = []
+    for agreement in (1e-9, 1.0, 3.0):
+        torch.manual_seed(0)
+        losses.append(model.loss(*given, target, visible, agreement=agreement).item())
+    nothing, one, three = losses
+    assert one > nothing + 1e-3
+    assert three - nothing == pytest.approx(3 * (one - nothing), rel=1e-6)

@@ -9,6 +9,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import load_file
 
 import regard
 from recipes.couplets import copied, looked_at, pattern
@@ -17,6 +19,7 @@ from recipes.tags import by_tag
 from recipes.tasks import HERE, TASKS
 from regard.api.automatic import choose
 from regard.api.look import Look
+from regard.config.toml import override
 from regard.models.build import build
 
 ROOT = Path(__file__).parents[3]
@@ -65,8 +68,7 @@ def test_every_recipe_has_its_files_and_settings_that_are_taken(name, data, tmp_
         tree = tomllib.loads((HERE / f"{part.config}.toml").read_text())
         pairs = [line.split("\t") for line in PAIRS.splitlines()]
         said = [part.more[n + 1] for n, word in enumerate(part.more) if word == "--set"]
-        for name, value in (word.removeprefix("model.").split("=") for word in said):
-            tree.setdefault("model", {})[name] = float(value) if "." in value else int(value)
+        tree = override(tree, said)
         preset = part.more[1] if part.more[:1] == ("--preset",) else None
         settings = choose(Look(pairs, "NFC"), tree, preset).settings
         assert build(settings.model, 30, 30).readout is not None
@@ -81,7 +83,7 @@ def test_sides_are_laid_side_by_side_and_words_stand_between_their_neighbours(da
 
 
 def test_languages_are_named_and_the_scarce_are_read_more_often(data, tmp_path):
-    (together,) = TASKS["g2p-together"].parts(data, tmp_path)
+    together, _ = TASKS["g2p-together"].parts(data, tmp_path)
     assert together.pairs.read_text() == 4 * PAIRS.replace("\t", " xyz\t")
     assert together.dev.read_text() == PAIRS.replace("\t", " xyz\t")
     (after,) = TASKS["g2p-after"].parts(data, tmp_path)
@@ -158,6 +160,26 @@ def test_a_task_goes_from_the_data_to_a_log(data, tmp_path):
     assert json.loads(path.read_text()) == log
 
 
+def test_seeds_are_scored_as_one_and_by_the_mean_of_their_weights(data, tmp_path):
+    folders = ("--work", tmp_path / "work", "--logs", tmp_path / "logs")
+    words = ("g2p-languages", "--data", data, *folders, "--device", "cpu", "--seeds", 2)
+    more = ("--more", "--max-steps", 1, *SMALL, "--set=train.validate_every=1")
+    done = run(*words, "--ensemble", "--mean", *more)
+    assert done.returncode == 0, done.stderr
+    assert [line.split(":")[0] for line in done.stdout.splitlines()] == [
+        "xyz 1, dev",
+        "xyz 2, dev",
+        "xyz, ensemble of 2, dev",
+        "xyz, mean of 2, dev",
+    ]
+    first, second, mean = (
+        load_file(tmp_path / "work" / f"g2p-languages-xyz-{which}.regard")
+        for which in ("1", "2", "mean")
+    )
+    for name, weights in mean.items():
+        torch.testing.assert_close(weights, (first[name] + second[name]) / 2)
+
+
 def test_what_is_not_there_is_refused_in_a_sentence(data, tmp_path):
     for words, sentence in [
         (
@@ -172,6 +194,7 @@ def test_what_is_not_there_is_refused_in_a_sentence(data, tmp_path):
         (("g2p-languages", "--data", data, "--parts", "abc"), "there is no part abc; xyz would do"),
         (("g2p-languages", "--data", data, "--seeds", 0), "0, but it must be at least 1"),
         (("g2p-languages", "--data", data, "--ensemble"), "but there is one; --seeds 5 would do"),
+        (("g2p-languages", "--data", data, "--mean"), "but there is one; --seeds 5 would do"),
     ]:
         done = run(*words, "--work", tmp_path / "work")
         assert done.returncode == 2

@@ -27,7 +27,7 @@ def test_seeds_are_taken_together_and_words_to_sounds_are_counted_by_errors(tmp_
     logs.append(log("g2p-languages", "ice", 0, 91.0, models=2))
     del logs[-1]["seed"], logs[-1]["parameters"]
     ice, together, ridges = rows(written(tmp_path, logs))
-    assert together == ["g2p-languages", "ice, 2 together", "WER", "2", "9.00", *[""] * 5]
+    assert together == ["g2p-languages", "ice, ensemble of 2", "WER", "2", "9.00", *[""] * 5]
     assert ice == [
         "g2p-languages",
         "ice",

@@ -57,8 +57,20 @@ class SlowBeam:
     `finished` has the targets of each line with their totals, `seen` all that was ever kept.
     """
 
-    def __init__(self, built, requests, *, beam_size, max_length, banned=frozenset()):
+    def __init__(
+        self,
+        built,
+        requests,
+        *,
+        beam_size,
+        max_length,
+        banned=frozenset(),
+        length_penalty=1.0,
+        nbest=1,
+        stop="full",
+    ):
         self.built, self.requests = built, requests
+        self.length_penalty, self.nbest, self.stop = length_penalty, nbest, stop
         self.W, self.max_length = beam_size, max_length
         self.never = {PAD, BOS, *banned}
         self.live = [[((), 0.0)] for _ in requests]
@@ -105,14 +117,21 @@ class SlowBeam:
         live = [(words, total) for total, words in every if words[-1] != EOS][: self.W]
         self.finished[number] += [(words[:-1], total) for total, words in ended]
         self.seen[number] += [words for _, words in ended]
-        self.done[number] = not live or len(self.finished[number]) >= self.W
+        self.done[number] = not live or self.settled(number, live)
         if not self.done[number]:
             self.live[number] = live
             self.seen[number] += [words for words, _ in live]
 
-    def answers(self, length_penalty):
+    def settled(self, number, live):
+        """Whether W have ended, and by `likeliest` n of them are no less likely than what lives."""
+        totals = sorted(total for _, total in self.finished[number])
+        if len(totals) < self.W:
+            return False
+        return self.stop == "full" or totals[-self.nbest] >= live[0][1]
+
+    def answers(self):
         """Return the finished targets of each line, best first."""
         return [
-            sorted(found, key=lambda pair: -pair[1] / (len(pair[0]) + 1) ** length_penalty)
+            sorted(found, key=lambda pair: -pair[1] / (len(pair[0]) + 1) ** self.length_penalty)
             for found in self.finished
         ]

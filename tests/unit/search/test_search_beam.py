@@ -62,18 +62,21 @@ def test_a_beam_of_one_is_greedy(name):
 
 
 @pytest.mark.parametrize("name", ["bahdanau2015", "luong2015", "vaswani2017"])
-@pytest.mark.parametrize("length_penalty", [0.0, 1.0])
-def test_lines_that_leave_when_they_are_done_change_nothing(name, length_penalty):
+@pytest.mark.parametrize(("length_penalty", "nbest"), [(0.0, 1), (1.0, 1), (2.0, 2)])
+@pytest.mark.parametrize("stop", ["full", "likeliest"])
+def test_lines_that_leave_when_they_are_done_change_nothing(name, length_penalty, nbest, stop):
     built = model(name)
     requests = lines(13, seed=6)
-    slow = SlowBeam(built, requests, beam_size=4, max_length=7, banned=FEW)
-    options = wanted(beam_size=4, nbest=4, max_length=7, length_penalty=length_penalty, banned=FEW)
-    found = search([built], requests, options, batch_size=13)
+    ways = {"beam_size": 4, "max_length": 7, "banned": FEW}
+    ways |= {"length_penalty": length_penalty, "nbest": nbest, "stop": stop}
+    slow = SlowBeam(built, requests, **ways)
+    found = search([built], requests, wanted(**ways), batch_size=13)
     # lines must be done at different times, or nothing is shown
     assert len({max(len(words) for words, _ in ends) for ends in slow.finished}) > 1
-    for answers, expected in zip(found, slow.answers(length_penalty), strict=True):
-        assert [answer.words for answer in answers] == [words for words, _ in expected[:4]]
-        totals = [total for _, total in expected[:4]]
+    assert stop == "full" or any(len(ends) > 4 for ends in slow.finished)
+    for answers, expected in zip(found, slow.answers(), strict=True):
+        assert [answer.words for answer in answers] == [words for words, _ in expected[:nbest]]
+        totals = [total for _, total in expected[:nbest]]
         assert [answer.score for answer in answers] == pytest.approx(totals, abs=1e-4)
 
 
@@ -109,10 +112,10 @@ def indifferent():
 def test_equals_are_ranked_by_the_lower_id(beam_size):
     built = indifferent()
     requests = [Request((5, 9, 4))]
-    slow = SlowBeam(built, requests, beam_size=beam_size, max_length=3)
+    slow = SlowBeam(built, requests, beam_size=beam_size, max_length=3, nbest=beam_size)
     options = wanted(beam_size=beam_size, nbest=beam_size, max_length=3, num_candidates=4)
     (answers,) = search([built], requests, options)
-    assert [a.words for a in answers] == [words for words, _ in slow.answers(1.0)[0]][:beam_size]
+    assert [a.words for a in answers] == [words for words, _ in slow.answers()[0]][:beam_size]
     # PAD = 0 and BOS = 2 are no words
     assert all([word for word, _ in place] == [1, 3, 4, 5] for place in answers[0].candidates)
 

@@ -19,11 +19,12 @@ def written(tree, place):
 
 
 @pytest.mark.parametrize("name", ["bahdanau2015", "vaswani2017"])
-def test_the_tree_holds_what_was_ever_in_the_beam(name):
+@pytest.mark.parametrize("stop", ["full", "likeliest"])
+def test_the_tree_holds_what_was_ever_in_the_beam(name, stop):
     built = model(name)
     requests = lines(9, seed=6)
-    slow = SlowBeam(built, requests, beam_size=4, max_length=7, banned=FEW)
-    options = wanted(beam_size=4, nbest=2, max_length=7, tree=True, banned=FEW)
+    ways = {"beam_size": 4, "nbest": 2, "max_length": 7, "banned": FEW, "stop": stop}
+    slow, options = SlowBeam(built, requests, **ways), wanted(**ways, tree=True)
     for answers, expected in zip(search([built], requests, options), slow.seen, strict=True):
         tree = answers[0].tree
         assert answers[1].tree == ()

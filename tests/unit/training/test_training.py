@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ import torch
 
 from regard.config.settings import TrainConfig
 from regard.errors import InputError
-from regard.training.loop import Validation, learned, train
+from regard.training.loop import Validation, batch_loss, learned, stream, train
 from regard.training.optimizer import make_optimizer, optimizer_tensors, restore_optimizer
 from regard.training.schedule import learning_rate
 from regard.training.state import Progress
@@ -208,3 +209,14 @@ def test_a_run_that_goes_astray_says_which_setting_would_help(tmp_path, monkeypa
         train(made, Silent())
     sentence = f"{what}, but it must be a number; a smaller train.learning_rate would do"
     assert str(refused.value) == sentence
+
+
+def test_what_is_said_of_agreement_reaches_the_loss(tmp_path):
+    made, _, _ = job(tmp_path, dropout=0.4)
+    made.model.train()
+    batch = next(stream(made, Progress()))[2]
+    losses = []
+    for agreement in (1e-9, 5.0):
+        torch.manual_seed(0)
+        losses.append(batch_loss(made.model, replace(made.config, agreement=agreement), batch))
+    assert losses[1] > losses[0] + 1

@@ -224,10 +224,10 @@ def test_models_of_other_vocabularies_cannot_vote(tmp_path):
 
 def test_settings_are_refused_with_their_sentence(translator):
     assert refusal(ConfigError, translator.translate, "a", beam=3, depth=1) == (
-        "search: beam is no setting; one of beam_size, nbest, length_penalty, max_length, "
+        "search: beam is no setting; one of beam_size, nbest, length_penalty, stop, max_length, "
         "min_length, same_length, same_pattern, temperature, top_k, top_p, seed, batch_size "
         "would do\n"
-        "search: depth is no setting; one of beam_size, nbest, length_penalty, max_length, "
+        "search: depth is no setting; one of beam_size, nbest, length_penalty, stop, max_length, "
         "min_length, same_length, same_pattern, temperature, top_k, top_p, seed, batch_size "
         "would do"
     )
