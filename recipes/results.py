@@ -30,7 +30,7 @@ def read(folder: Path) -> dict[str, dict[str, list[Log]]]:
     found: dict[str, dict[str, list[Log]]] = defaultdict(lambda: defaultdict(list))
     logs = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
     for log in sorted(logs, key=lambda log: log.get("seed", math.inf)):
-        together = f", {log.get('as', 'ensemble')} of {log['models']}" if "models" in log else ""
+        together = f", ensemble of {log['models']}" if "models" in log else ""
         found[log["task"]][log["part"] + together].append(log)
     return found
 

@@ -110,27 +110,15 @@ def scored(task: Task, models: list[Path], part: Part, given: argparse.Namespace
     return found
 
 
-def as_one(how: str, part: Part, given: argparse.Namespace) -> dict[str, Any]:
-    """Score a part's seeds as one: an ensemble that writes together, or the mean of weights."""
+def as_one(part: Part, given: argparse.Namespace) -> dict[str, Any]:
+    """Score the seeds of a part as models that write together."""
     stem = f"{given.task}-{part.name}"
     models = [given.work / f"{stem}-{seed}.regard" for seed in range(1, given.seeds + 1)]
-    found = {"task": given.task, "part": part.name, "models": len(models), "as": how}
-    if how == "mean":
-        models = [mean_model(models, given.work / f"{stem}-mean.regard")]
+    found = {"task": given.task, "part": part.name, "models": len(models)}
     found |= scored(TASKS[given.task], models, part, given)
     text = json.dumps(found, ensure_ascii=False, indent=1)
-    (given.logs / f"{stem}-{how}.json").write_text(text + "\n")
+    (given.logs / f"{stem}-ensemble.json").write_text(text + "\n")
     return found
-
-
-def mean_model(paths: list[Path], out: Path) -> Path:
-    """Write the mean of models; it is good for something where all of them began as one."""
-    from regard.store import load_model, mean_weights, read_tensors, save_model
-
-    saved = load_model(paths[0])
-    saved.model.load_state_dict(mean_weights(read_tensors(path)[0] for path in paths), strict=False)
-    save_model(out, saved)
-    return out
 
 
 def chosen(given: argparse.Namespace, parser: argparse.ArgumentParser) -> list[Part]:
@@ -167,16 +155,14 @@ def main() -> None:
     parser.add_argument("--seeds", type=positive, default=1, help="how many, from 1 on")
     parser.add_argument("--at-once", type=positive, default=1, help="so many trainings at a time")
     parser.add_argument("--ensemble", action="store_true", help="score the seeds as one too")
-    parser.add_argument("--mean", action="store_true", help="and the mean of their weights")
     parser.add_argument("--test", action="store_true", help="score the public tests: once, last")
     parser.add_argument("--device", default="auto", help="cpu, cuda, or a GPU where there is one")
     parser.add_argument(
         "--more", nargs=argparse.REMAINDER, default=[], help="last: words for regard train"
     )
     given = parser.parse_args()
-    hows = [how for how in ("ensemble", "mean") if getattr(given, how)]
-    if hows and given.seeds == 1:
-        parser.error(f"--{hows[0]} joins seeds, but there is one; --seeds 5 would do")
+    if given.ensemble and given.seeds == 1:
+        parser.error("--ensemble joins seeds, but there is one; --seeds 5 would do")
     for folder in (given.work, given.logs):
         folder.mkdir(parents=True, exist_ok=True)
     parts = chosen(given, parser)
@@ -188,9 +174,9 @@ def main() -> None:
         done = list(pool.map(lambda job: make(given.task, job[0], job[1], given), jobs))
         for written in done:
             _say(f"{written['part']} {written['seed']}", written)
-        joined = [(how, part) for part in parts for how in hows]
-        for found in pool.map(lambda job: as_one(*job, given), joined):
-            _say(f"{found['part']}, {found['as']} of {found['models']}", found)
+        joined = parts if given.ensemble else []
+        for found in pool.map(lambda part: as_one(part, given), joined):
+            _say(f"{found['part']}, ensemble of {found['models']}", found)
 
 
 def _say(name: str, found: dict[str, Any]) -> None:

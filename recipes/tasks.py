@@ -144,7 +144,7 @@ def _captions(config: str, *directions: str) -> Callable[[Path, Path], Iterator[
 MORE: dict[tuple[str, str], Command] = {
     ("multi30k-vaswani2017", "en-de"): ("--set", "train.agreement=2")
 }
-"""What a direction is told besides: two readings, at twice the time, which it was short of."""
+"""What a direction is told besides: English to German, which fell short, is read twice."""
 
 
 def _caption_files(data: Path, direction: str, work: Path) -> list[Path]:

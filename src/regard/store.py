@@ -5,7 +5,7 @@ with sorted keys inside, so that the same model is the same bytes; no clock, hos
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -96,16 +96,6 @@ def build_for(config: ModelConfig, source: Side, target: Side) -> Seq2Seq:
 def unique_tensors(model: Seq2Seq) -> dict[str, Tensor]:
     """Return every weight once; tied ones under the first of their names."""
     return {name: parameter.detach().cpu() for name, parameter in model.named_parameters()}
-
-
-def mean_weights(models: Iterable[Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    """Average the weights of models that are alike, in float64, in their order."""
-    total: dict[str, Tensor] = {}
-    count = 0
-    for count, weights in enumerate(models, start=1):  # noqa: B007
-        for name, part in weights.items():
-            total[name] = total.get(name, 0.0) + part.double()
-    return {name: (part / count).float() for name, part in total.items()}
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, Any]) -> None:

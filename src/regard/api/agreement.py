@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from regard.config.settings import Settings
+from regard.config.toml import Tree, to_tree
 from regard.errors import ConfigError
 from regard.models.combinations import problems
 
@@ -13,6 +14,7 @@ def refuse_disagreement(settings: Settings) -> None:
     found = [
         *_text_problems(settings),
         *_length_problems(settings),
+        *_reading_problems(settings),
         *(f"model: {problem}" for problem in problems(settings.model)),
     ]
     if found:
@@ -31,6 +33,23 @@ def _text_problems(settings: Settings) -> Iterator[str]:
             "model.tied = all needs one vocabulary, but text.shared = false; "
             "text.shared = true or model.tied = output would do"
         )
+
+
+def _reading_problems(settings: Settings) -> Iterator[str]:
+    if settings.train.agreement and not any(_dropouts(to_tree(settings)["model"])):
+        yield (
+            f"train.agreement = {settings.train.agreement}, but two readings without dropout are "
+            "one; train.agreement = 0 or model.dropout = 0.3 would do"
+        )
+
+
+def _dropouts(tree: Tree) -> Iterator[float]:
+    """Yield what is dropped anywhere in a section."""
+    for name, value in tree.items():
+        if isinstance(value, dict):
+            yield from _dropouts(value)
+        elif name.endswith("dropout"):
+            yield value
 
 
 def _length_problems(settings: Settings) -> Iterator[str]:

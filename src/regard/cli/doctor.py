@@ -102,6 +102,7 @@ def _invariance() -> dict[str, bool]:
         beam_size=3,
         nbest=1,
         length_penalty=1.0,
+        stop="full",
         max_length=12,
         min_length=0,
         same_length=False,

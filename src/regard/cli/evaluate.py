@@ -63,6 +63,10 @@ GoldFile = Annotated[
 ]
 
 
+WAYS = {"beam_size": "beam_sizes", "length_penalty": "length_penalties", "stop": "stops"}
+"""What of a search a score depends on, and what it is called of two models."""
+
+
 def evaluate(
     files: Files,
     source: SourceFile = None,
@@ -104,11 +108,10 @@ def evaluate(
     outputs = [_outputs(translator, read.sources, search) for translator in translators]
     recipe: dict[str, Any] = {"lines": len(read.sources), "each_line": each_line}
     recipe |= {"pairs": read.fingerprint, "normalization": form}
-    # asked of a blank line: what is not given depends on how the model searches
-    beams = [one.ask([""], **search)[0].options.beam_size for one in translators]
+    recipe = _ways(translators, search) | recipe
     if len(groups) == 1:
         name = " + ".join(model.name for model in models)
-        recipe = {"model": name, "beam_size": beams[0]} | recipe
+        recipe = {"model": name} | recipe
         _print(scores.evaluate(outputs[0], read.references, names), recipe, format_)
     else:
         one, other = outputs
@@ -116,10 +119,19 @@ def evaluate(
         compared = [
             bootstrap.paired_bootstrap(one, other, read.references, name, *draws) for name in names
         ]
-        recipe = {"models": [model.name for model in models], "beam_sizes": beams} | recipe
+        recipe = {"models": [model.name for model in models]} | recipe
         _print_comparison(compared, recipe, format_)
     if format_ == "table":
         options.hint("regard", "show", models[0], *options.positional(read.sources[0]))
+
+
+def _ways(translators: "list[Translator]", search: dict[str, Any]) -> dict[str, Any]:
+    """Return how a model searched, or how each of two did."""
+    # asked of a blank line: what is not given depends on how the model searches
+    asked = [one.ask([""], **search)[0].options for one in translators]
+    if len(asked) == 1:
+        return {one: getattr(asked[0], one) for one in WAYS}
+    return {many: [getattr(options, one) for options in asked] for one, many in WAYS.items()}
 
 
 def _groups(models: list[Path], ensemble: bool) -> list[list[Path]]:
@@ -233,11 +245,14 @@ def _print_comparison(found: "list[Comparison]", recipe: dict[str, Any], format_
 
 def _print_recipe(recipe: dict[str, Any], signatures: dict[str, str]) -> None:
     """Say how to compute the numbers again."""
-    beams = {str(size) for size in recipe.get("beam_sizes", [recipe.get("beam_size")])}
+    beams, penalties, stops = (
+        " and ".join(sorted({str(value) for value in recipe.get(many, [recipe.get(one)])}))
+        for one, many in WAYS.items()
+    )
     what = "lines" if recipe["each_line"] else "sources"
     print(
-        f"{recipe['lines']:,} {what}, beam size {' and '.join(sorted(beams))}, pairs "
-        f"{recipe['pairs'][:16]}, {recipe['normalization']}"
+        f"{recipe['lines']:,} {what}, beam size {beams}, length penalty {penalties}, done when "
+        f"{stops}, pairs {recipe['pairs'][:16]}, {recipe['normalization']}"
     )
     for name, signature in signatures.items():
         print(f"{name}: {signature}")

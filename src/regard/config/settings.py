@@ -164,7 +164,7 @@ class SearchConfig:
 
     stop: Literal["full", "likeliest"] = "full"
     """When a beam is done: full, when as many hypotheses have ended as are kept; likeliest, when
-    besides none on its way is likelier than those that are wanted."""
+    moreover none that is still being written is likelier than the nbest that have ended."""
 
     max_length: int = 256
     """Most symbols of an output."""

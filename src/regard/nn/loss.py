@@ -27,8 +27,8 @@ def agreeing_loss(
     logits: Float[Tensor, "*C V"],
     target: Int[Tensor, "*B"],
     mask: Bool[Tensor, "*B"],
-    smoothing: float = 0.0,
-    agreement: float = 0.0,
+    smoothing: float,
+    agreement: float,
 ) -> Float[Tensor, ""]:
     """½ (L_1 + L_2) + ¼ a Σ_t (KL(p_1 ‖ p_2) + KL(p_2 ‖ p_1)): half of R-Drop (Liang et al. 2021).
 

@@ -1,6 +1,7 @@
 """What is asked of a search, and what it answers."""
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from jaxtyping import Float
@@ -20,6 +21,10 @@ class Options:
 
     length_penalty: float
     """Exponent α of score / length^α, by which finished hypotheses are compared."""
+
+    stop: Literal["full", "likeliest"]
+    """A line is done when `beam_size` have ended; or when moreover none that is still being written
+    is likelier than the `nbest` that have ended."""
 
     max_length: int
     """Words at most, EOS not counted."""
@@ -41,10 +46,6 @@ class Options:
 
     seed: int
     """Of the samples; a line's samples depend on it and on the line alone."""
-
-    stop: str = "full"
-    """`full`: a line is done when `beam_size` have ended; `likeliest`: and none that lives is
-    likelier than those that are wanted."""
 
     same_pattern: bool = False
     """As many words, each written again where the source has a symbol again, and nowhere else."""

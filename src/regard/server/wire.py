@@ -23,6 +23,9 @@ class SearchOptions(_Strict):
     length_penalty: Annotated[float, Field(ge=0, le=10)] | None = Field(
         None, description="Exponent of the length that a hypothesis' score is divided by."
     )
+    stop: Literal["full", "likeliest"] | None = Field(
+        None, description="When a beam is done: as many have ended; and none is likelier."
+    )
     max_length: Whole | None = Field(None, description="Most symbols of an output.")
     min_length: Count | None = Field(None, description="Fewest symbols of an output.")
     same_length: bool | None = Field(None, description="As many symbols as the source has.")

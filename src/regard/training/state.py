@@ -15,7 +15,7 @@ from torch.optim import Optimizer
 
 from regard.errors import ModelFileError, unwritable
 from regard.models.seq2seq import Seq2Seq
-from regard.store import mean_weights, read_tensors, unique_tensors, write_tensors
+from regard.store import read_tensors, unique_tensors, write_tensors
 from regard.training.optimizer import optimizer_tensors, restore_optimizer
 
 
@@ -120,13 +120,16 @@ class RunFolder:
 
     def average(self, steps: list[int]) -> dict[str, Tensor]:
         """Average the weights of checkpoints, in the order of their steps, in float64."""
-        for step in steps:
+        total: dict[str, Tensor] = {}
+        for step in sorted(steps):
             if not self.checkpoint(step).exists():
                 raise ModelFileError(
                     str(self.checkpoint(step)),
                     "it is gone, but the average needs it; --overwrite to begin anew would do",
                 )
-        return mean_weights(read_tensors(self.checkpoint(step))[0] for step in sorted(steps))
+            for name, part in read_tensors(self.checkpoint(step))[0].items():
+                total[name] = total.get(name, 0.0) + part.double()
+        return {name: (part / len(steps)).float() for name, part in total.items()}
 
     def log(self, entry: dict[str, Any], name: str = "log.jsonl") -> None:
         """Add a line to the run's log, or to another that has a step in each line."""

@@ -374,9 +374,24 @@ def test_sections_that_do_not_agree_are_refused_together():
         "settings: model.decoder.attention.max_length = 8, but data.max_source_length = 32 needs "
         "32; model.decoder.attention.max_length = 32 or data.max_source_length = 8 would do"
     )
+    once = {"train": {"agreement": 2.0}, "model": {"dropout": 0.0}}
+    assert disagreement(once) == (
+        "settings: train.agreement = 2.0, but two readings without dropout are one; "
+        "train.agreement = 0 or model.dropout = 0.3 would do"
+    )
     parts = disagreement({"model": {"encoder": {"bidirectional": False}}})
     assert parts.startswith("settings: model: ")
     assert "backward" in parts
+
+
+def test_readings_that_dropout_parts_may_be_drawn_together():
+    refuse_disagreement(chosen(digits(), {"train": {"agreement": 2.0}}).settings)
+
+
+def test_a_beam_waits_for_what_is_likelier():
+    found = chosen(digits())
+    assert (found.settings.search.beam_size, found.settings.search.stop) == (5, "likeliest")
+    assert "search.stop" in {one.name for one in found.reasons}
 
 
 def test_positions_count_only_where_they_are_added():

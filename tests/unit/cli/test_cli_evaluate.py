@@ -30,7 +30,8 @@ def test_the_table_shows_each_score_and_how_to_compute_it_again(run, capitals, t
     ]
     rows = recipe.splitlines()
     fingerprint = sha256([("a", "A"), ("ab", "AB"), ("c", "X")])[:16]
-    assert rows[0] == f"3 sources, beam size 5, pairs {fingerprint}, NFC"
+    searched = "beam size 5, length penalty 1.0, done when likeliest"
+    assert rows[0] == f"3 sources, {searched}, pairs {fingerprint}, NFC"
     assert rows[1].startswith("exact: exact|nrefs:1|refs:any|")
     assert rows[2].startswith("cer: cer|nrefs:1|refs:best|unit:character|")
     assert answer.err == f"Next: regard show {capitals} a\n"
@@ -40,9 +41,12 @@ def test_json_holds_the_same_for_programs(run, capitals, pairs):
     answer = run("evaluate", capitals, pairs, "--format", "json", "--beam-size", "2")
     found = json.loads(answer.out)
     assert answer.err == ""
-    assert {name: found[name] for name in ("model", "beam_size", "lines", "normalization")} == {
+    names = ("model", "beam_size", "length_penalty", "stop", "lines", "normalization")
+    assert {name: found[name] for name in names} == {
         "model": "capitals.regard",
         "beam_size": 2,
+        "length_penalty": 1.0,
+        "stop": "likeliest",
         "lines": 12,
         "normalization": "NFC",
     }
@@ -117,6 +121,7 @@ def test_two_models_are_compared_on_the_same_lines(run, capitals, beginner, pair
     found = json.loads(run(*words, "--format", "json").out)
     assert found["models"] == ["beginner.regard", "capitals.regard"]
     assert found["beam_sizes"] == [5, 5]
+    assert found["stops"] == ["likeliest"] * 2
     right = [line.split("\t")[1] for line in pairs.read_text().splitlines()]
     references = [[target] for target in right]
     expected = bootstrap.paired_bootstrap([""] * 12, right, references, "exact", 50, 7)

@@ -9,8 +9,6 @@ import tomllib
 from pathlib import Path
 
 import pytest
-import torch
-from safetensors.torch import load_file
 
 import regard
 from recipes.couplets import copied, looked_at, pattern
@@ -160,24 +158,19 @@ def test_a_task_goes_from_the_data_to_a_log(data, tmp_path):
     assert json.loads(path.read_text()) == log
 
 
-def test_seeds_are_scored_as_one_and_by_the_mean_of_their_weights(data, tmp_path):
+def test_seeds_are_scored_as_one_too(data, tmp_path):
     folders = ("--work", tmp_path / "work", "--logs", tmp_path / "logs")
     words = ("g2p-languages", "--data", data, *folders, "--device", "cpu", "--seeds", 2)
-    more = ("--more", "--max-steps", 1, *SMALL, "--set=train.validate_every=1")
-    done = run(*words, "--ensemble", "--mean", *more)
+    done = run(*words, "--ensemble", "--more", "--max-steps", 1, *SMALL)
     assert done.returncode == 0, done.stderr
     assert [line.split(":")[0] for line in done.stdout.splitlines()] == [
         "xyz 1, dev",
         "xyz 2, dev",
         "xyz, ensemble of 2, dev",
-        "xyz, mean of 2, dev",
     ]
-    first, second, mean = (
-        load_file(tmp_path / "work" / f"g2p-languages-xyz-{which}.regard")
-        for which in ("1", "2", "mean")
-    )
-    for name, weights in mean.items():
-        torch.testing.assert_close(weights, (first[name] + second[name]) / 2)
+    log = json.loads((tmp_path / "logs" / "g2p-languages-xyz-ensemble.json").read_text())
+    assert (log["models"], log["dev"]["stop"]) == (2, "likeliest")
+    assert "1.regard + " in log["dev"]["model"]
 
 
 def test_what_is_not_there_is_refused_in_a_sentence(data, tmp_path):
@@ -194,7 +187,6 @@ def test_what_is_not_there_is_refused_in_a_sentence(data, tmp_path):
         (("g2p-languages", "--data", data, "--parts", "abc"), "there is no part abc; xyz would do"),
         (("g2p-languages", "--data", data, "--seeds", 0), "0, but it must be at least 1"),
         (("g2p-languages", "--data", data, "--ensemble"), "but there is one; --seeds 5 would do"),
-        (("g2p-languages", "--data", data, "--mean"), "but there is one; --seeds 5 would do"),
     ]:
         done = run(*words, "--work", tmp_path / "work")
         assert done.returncode == 2

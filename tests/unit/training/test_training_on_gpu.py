@@ -36,8 +36,9 @@ def pointer(model):
 
 
 @pytest.mark.parametrize("name", [*PRESETS, COPIES])
-def test_recorded_gradients_are_the_plain_ones(tmp_path, name):
-    made = on_gpu(tmp_path, name, dropout=0.0, batch_tokens=300)
+@pytest.mark.parametrize("agreement", [0.0, 2.0])
+def test_recorded_gradients_are_the_plain_ones(tmp_path, name, agreement):
+    made = on_gpu(tmp_path, name, dropout=0.0, batch_tokens=300, agreement=agreement)
     made.model.train()
     batches = stream(made, Progress())
     taken = [next(batches)[2] for _ in range(5)]
