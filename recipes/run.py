@@ -73,8 +73,7 @@ def make(name: str, part: Part, seed: int, given: argparse.Namespace) -> dict[st
         gold = given.data / "word-alignment" / f"{task.gold}.dev.tsv"
         words = ["--alignments", gold, "--format=json", "--device", given.device]
         written["alignments"] = json.loads(regard("evaluate", out, *words))
-    log.write_text(json.dumps(written, ensure_ascii=False, indent=1) + "\n")
-    return written
+    return _logged(log, written)
 
 
 def digest(path: Path) -> str:
@@ -116,8 +115,11 @@ def as_one(part: Part, given: argparse.Namespace) -> dict[str, Any]:
     models = [given.work / f"{stem}-{seed}.regard" for seed in range(1, given.seeds + 1)]
     found = {"task": given.task, "part": part.name, "models": len(models)}
     found |= scored(TASKS[given.task], models, part, given)
-    text = json.dumps(found, ensure_ascii=False, indent=1)
-    (given.logs / f"{stem}-ensemble.json").write_text(text + "\n")
+    return _logged(given.logs / f"{stem}-ensemble.json", found)
+
+
+def _logged(log: Path, found: dict[str, Any]) -> dict[str, Any]:
+    log.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n")
     return found
 
 

@@ -76,6 +76,10 @@ SCARCE = 4
 """How often a language of some hundreds of words is read where one of thousands is read once."""
 
 
+TOGETHER = {"all": "g2p-together", "all-vaswani2017": "g2p-together-vaswani2017"}
+"""Models of all languages, and their settings."""
+
+
 def _sounds_together(data: Path, work: Path) -> Iterator[Part]:
     """Name every word's language, and learn all of them at once."""
     parts = list(_sounds(data, work))
@@ -85,12 +89,10 @@ def _sounds_together(data: Path, work: Path) -> Iterator[Part]:
     pairs = with_tags({x.name: x.pairs for x in parts}, work / "sounds.train.tsv", scarce)
     dev = with_tags({x.name: x.dev for x in parts}, work / "sounds.dev.tsv")
     test = with_tags({x.name: x.test for x in parts if x.test}, work / "sounds.test.tsv")
+    watched = every(10, dev, work)
     for name, config in TOGETHER.items():
-        yield Part(name, config, pairs, dev, test, every(10, dev, work))
+        yield Part(name, config, pairs, dev, test, watched)
 
-
-TOGETHER = {"all": "g2p-together", "all-vaswani2017": "g2p-together-vaswani2017"}
-"""Models of all languages, and their settings."""
 
 STARTS = {"g2p-medium": "all", "g2p-low": "all-vaswani2017"}
 """Which of them languages of so many words go on from; English has words enough."""
@@ -132,6 +134,12 @@ def _inflection(data: Path, work: Path) -> Iterator[Part]:
         yield Part(name, "inflection", learned, folder / f"{name}.dev", found, columns=columns)
 
 
+MORE: dict[tuple[str, str], Command] = {
+    ("multi30k-vaswani2017", "en-de"): ("--set", "train.agreement=2")
+}
+"""What a direction is told besides: English to German, which fell short, is read twice."""
+
+
 def _captions(config: str, *directions: str) -> Callable[[Path, Path], Iterator[Part]]:
     def parts(data: Path, work: Path) -> Iterator[Part]:
         for direction in directions:
@@ -139,12 +147,6 @@ def _captions(config: str, *directions: str) -> Callable[[Path, Path], Iterator[
             yield Part(direction, config, pairs, dev, test, more=MORE.get((config, direction), ()))
 
     return parts
-
-
-MORE: dict[tuple[str, str], Command] = {
-    ("multi30k-vaswani2017", "en-de"): ("--set", "train.agreement=2")
-}
-"""What a direction is told besides: English to German, which fell short, is read twice."""
 
 
 def _caption_files(data: Path, direction: str, work: Path) -> list[Path]:

@@ -19,6 +19,7 @@ LINES = ["abc", "jihgfedcba", "", " \t", "a😀c"]
 SEARCHES = {
     "as the model has it": {},
     "beam": {"beam_size": 4, "nbest": 3, "length_penalty": 0.5, "candidates": 4, "tree": True},
+    "patient beam": {"beam_size": 4, "nbest": 2, "stop": "likeliest"},
     "constraints": {"prefix": ["k", "l"], "banned": ["m", "n"], "min_length": 3, "max_length": 6},
     "text": {"prefix": "kk", "unknown": "mark", "same_length": True},
     "samples": {"temperature": 1.3, "top_k": 5, "top_p": 0.9, "seed": 3, "nbest": 2},

@@ -34,6 +34,7 @@ JSON = {"Content-Type": "application/json"}
         ({"text": "a", "candidates": 21}, "candidates = 21, but it must be at most 20"),
         ({"text": "a", "top_p": 0}, "top_p = 0, but it must be above 0"),
         ({"text": "a", "temperature": 1e-9}, "temperature = 1e-09, but it must be 0 or at least"),
+        ({"text": "a", "stop": "never"}, 'stop = "never", but it must be full or likeliest'),
         ({"text": "a", "length_penalty": 11}, "length_penalty = 11, but it must be at most 10"),
         ({"text": "a", "pin": {"x": 0}}, 'pin.x = "x", but it must be a step, counted from 0'),
         ({"text": "a", "pin": {"0": -1}}, "pin.0 = -1, but it must be at least 0"),

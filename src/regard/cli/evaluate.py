@@ -106,9 +106,8 @@ def evaluate(
     read = _Read(options.origin(pairs, source, target, columns), form, each_line=each_line)
     search = options.values(beam_size=beam_size)
     outputs = [_outputs(translator, read.sources, search) for translator in translators]
-    recipe: dict[str, Any] = {"lines": len(read.sources), "each_line": each_line}
+    recipe = _ways(translators, search) | {"lines": len(read.sources), "each_line": each_line}
     recipe |= {"pairs": read.fingerprint, "normalization": form}
-    recipe = _ways(translators, search) | recipe
     if len(groups) == 1:
         name = " + ".join(model.name for model in models)
         recipe = {"model": name} | recipe
@@ -131,7 +130,7 @@ def _ways(translators: "list[Translator]", search: dict[str, Any]) -> dict[str, 
     asked = [one.ask([""], **search)[0].options for one in translators]
     if len(asked) == 1:
         return {one: getattr(asked[0], one) for one in WAYS}
-    return {many: [getattr(options, one) for options in asked] for one, many in WAYS.items()}
+    return {many: [getattr(way, one) for way in asked] for one, many in WAYS.items()}
 
 
 def _groups(models: list[Path], ensemble: bool) -> list[list[Path]]:

@@ -24,7 +24,9 @@ class SearchOptions(_Strict):
         None, description="Exponent of the length that a hypothesis' score is divided by."
     )
     stop: Literal["full", "likeliest"] | None = Field(
-        None, description="When a beam is done: as many have ended; and none is likelier."
+        None,
+        description="When a beam is done: full, as many have ended as are kept; likeliest, and "
+        "none that is still being written is likelier.",
     )
     max_length: Whole | None = Field(None, description="Most symbols of an output.")
     min_length: Count | None = Field(None, description="Fewest symbols of an output.")

@@ -111,6 +111,10 @@ SEARCH = [
         "regard: search: nbest = 0, but it must be a whole number, at least 1\n",
     ),
     (
+        ["--stop", "never"],
+        "regard: search: stop = never, but it must be full or likeliest; likeliest would do\n",
+    ),
+    (
         ["--top-p", "1.5"],
         "regard: search: top_p = 1.5, but it must be a number, above 0 and at most 1\n",
     ),
