@@ -4,6 +4,9 @@ import gzip
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from recipes.teach import invented
+from regard.text.normalize import normalize
+
 
 def lines_of(path: Path) -> list[str]:
     """Return the lines of a file, which may be packed."""
@@ -40,6 +43,14 @@ def with_tags(paths: Mapping[str, Path], out: Path, times: Mapping[str, int] | N
         lines = [f"{source} {name}\t{target}" for source, target in pairs]
         found += lines * (times or {}).get(name, 1)
     return _written(out, found)
+
+
+def with_invented(path: Path, name: str, count: int, work: Path) -> Path:
+    """Write words in the manner of a language's own, each with the name of the language."""
+    words = [normalize(line.split("\t")[0], "NFD") for line in lines_of(path)]
+    return _written(
+        work / f"{name}.invented.txt", [f"{word} {name}" for word in invented(words, count)]
+    )
 
 
 def with_lemmas(path: Path, out: Path) -> Path:

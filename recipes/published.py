@@ -53,11 +53,19 @@ PUBLISHED: dict[str, dict[str, tuple[str, str]]] = {
     "g2p-english": {"english": ("", "24.4, 20.6"), "english, ensemble of 5": ("", "20.24")},
     "g2p-languages": _SOUNDS,
     "g2p-after": _SOUNDS,
+    "g2p-taught": _SOUNDS,
     "inflection": _FORMS,
     "multi30k-vaswani2017": {"en-de": ("", "41.02"), "de-en": ("", "36.5 to 37.4")},
     "multi30k-bahdanau2015": {"de-en": ("", "28.11")},
     "histnorm": {"german-ridges": ("82.41 (memory)", "")},
 }
 
-WORD_ERRORS = ("g2p-english", "g2p-languages", "g2p-together", "g2p-after", "papers-sounds")
+WORD_ERRORS = (
+    "g2p-english",
+    "g2p-languages",
+    "g2p-together",
+    "g2p-after",
+    "g2p-taught",
+    "papers-sounds",
+)
 """Tasks whose score is the share of words that are wrong."""

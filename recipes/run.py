@@ -19,16 +19,16 @@ from typing import Any
 
 from benchmarks.machine import machine
 from benchmarks.ours import COMMAND
-from recipes.tasks import HERE, TASKS, Part, Task
+from recipes.tasks import HERE, TASKS, Job, Part, Task
 
 LENGTHS = (4, 7, 10, 13, 16, 19, 22, 26)
 """Where a class of lengths begins."""
 
 
-def regard(*words: object) -> str:
-    """Run the command line; what it says of its progress is left alone."""
+def regard(*words: object, lines: str | None = None) -> str:
+    """Run the command line, on lines or on none; what it says of its progress is left alone."""
     done = subprocess.run(
-        [*COMMAND, *map(str, words)], stdout=subprocess.PIPE, text=True, check=False
+        [*COMMAND, *map(str, words)], stdout=subprocess.PIPE, input=lines, text=True, check=False
     )
     if done.returncode:
         sys.stderr.write(f"regard {words[0]} ended with {done.returncode}; see above\n")
@@ -43,32 +43,76 @@ def scores(task: Task, part: Part, models: list[Path], pairs: Path, device: str)
     return json.loads(regard("evaluate", *models, pairs, "--format=json", *words, *together))
 
 
-def make(name: str, part: Part, seed: int, given: argparse.Namespace) -> dict[str, Any]:
+def before(jobs: list[Job]) -> list[list[Job]]:
+    """Return what some models need and has to be made first, and before that, stage by stage."""
+    stages: list[list[Job]] = []
+    while jobs := list(dict.fromkeys(need for job in jobs for need in job.needs())):
+        stages.insert(0, jobs)
+    return stages
+
+
+def learn(job: Job, given: argparse.Namespace, *more: str) -> Path:
+    """Train a model, from the models and with the teachers that it needs; return its pairs."""
+    part, out = job.part, job.model(given.work)
+    pairs = taught(part, given)
+    words = ["--config", HERE / f"{part.config}.toml", "--seed", job.seed]
+    words += [*part.columns, *started(job, given.work), *part.more]
+    words += ["--device", given.device, *(["--quiet"] * (given.at_once > 1))]
+    watched = part.watched or part.dev
+    regard("train", pairs, "--dev", watched, *words, "--out", out, "--resume", *more)
+    return pairs
+
+
+def started(job: Job, work: Path) -> list[str | Path]:
+    """Say what model of the same seed this one goes on from."""
+    after = job.part.after
+    return ["--start-from", Job(*after, job.seed).model(work)] if after else []
+
+
+def taught(part: Part, given: argparse.Namespace) -> Path:
+    """Return a part's own pairs, and after them what its teachers say of what is unknown."""
+    if part.unknown is None:
+        return part.pairs
+    out = given.work / f"{part.unknown.stem}.taught.tsv"
+    if not out.exists():
+        models = [teacher.model(given.work) for teacher in part.teachers]
+        lines = part.unknown.read_text(encoding="utf-8")
+        answers = regard("translate", *models, "--device", given.device, lines=lines)
+        pairs = zip(lines.splitlines(), answers.splitlines(), strict=True)
+        said = "".join(f"{line}\t{answer}\n" for line, answer in pairs if answer)
+        whole = out.with_suffix(".part")
+        whole.write_text(part.pairs.read_text(encoding="utf-8") + said, encoding="utf-8")
+        whole.rename(out)
+    return out
+
+
+def make(job: Job, given: argparse.Namespace) -> dict[str, Any]:
     """Train a model unless it is there, score it, and write down what came of it."""
-    task, out = TASKS[name], given.work / f"{name}-{part.name}-{seed}.regard"
-    log = given.logs / f"{out.stem}.json"
+    (name, part, seed), out = job, job.model(given.work)
+    task, log = TASKS[name], given.logs / f"{out.stem}.json"
     written = json.loads(log.read_text()) if log.exists() and out.exists() else {}
     # how long it took is known of a run that was not interrupted alone
-    whole, started = not out.with_suffix(".run").exists(), time.perf_counter()
-    where = ["--device", given.device, *(["--quiet"] * (given.at_once > 1))]
-    words = ["--config", HERE / f"{part.config}.toml", "--seed", seed, *part.columns, *part.more]
-    words += ["--out", out, "--resume", *where, *given.more]
-    regard("train", part.pairs, "--dev", part.watched or part.dev, *words)
+    whole, started_at = not out.with_suffix(".run").exists(), time.perf_counter()
+    pairs = learn(job, given, *given.more)
     if whole:
         threads = int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1))
-        took = round(time.perf_counter() - started)
+        took = round(time.perf_counter() - started_at)
         written |= {"seconds": took, "beside": given.at_once - 1, "machine": machine(threads)}
+    more = [*started(job, given.work), *part.more, *given.more]
     written |= {
         "task": name,
         "part": part.name,
         "seed": seed,
         "settings": f"recipes/{part.config}.toml",
-        "digests": {"settings": digest(HERE / f"{part.config}.toml"), "pairs": digest(part.pairs)},
-        "more": [*(x.name if isinstance(x, Path) else x for x in part.more), *given.more],
+        "digests": {"settings": digest(HERE / f"{part.config}.toml"), "pairs": digest(pairs)},
+        "more": [x.name if isinstance(x, Path) else x for x in more],
         "parameters": json.loads(regard("info", out, "--format=json"))["parameters"],
     }
     written |= scored(task, [out], part, given)
     written["dev"]["by length"] = by_length(out.with_suffix(".run"), task.metrics.split(",")[0])
+    if part.teachers:
+        teachers = [teacher.model(given.work) for teacher in part.teachers]
+        written["teachers"] = scores(task, part, teachers, part.dev, given.device)
     if task.gold is not None:
         gold = given.data / "word-alignment" / f"{task.gold}.dev.tsv"
         words = ["--alignments", gold, "--format=json", "--device", given.device]
@@ -112,7 +156,8 @@ def scored(task: Task, models: list[Path], part: Part, given: argparse.Namespace
 def as_one(part: Part, given: argparse.Namespace) -> dict[str, Any]:
     """Score the seeds of a part as models that write together."""
     stem = f"{given.task}-{part.name}"
-    models = [given.work / f"{stem}-{seed}.regard" for seed in range(1, given.seeds + 1)]
+    seeds = range(1, given.seeds + 1)
+    models = [Job(given.task, part, seed).model(given.work) for seed in seeds]
     found = {"task": given.task, "part": part.name, "models": len(models)}
     found |= scored(TASKS[given.task], models, part, given)
     return _logged(given.logs / f"{stem}-ensemble.json", found)
@@ -168,12 +213,18 @@ def main() -> None:
     for folder in (given.work, given.logs):
         folder.mkdir(parents=True, exist_ok=True)
     parts = chosen(given, parser)
-    jobs = [(part, seed) for part in parts for seed in range(1, given.seeds + 1)]
-    for words in dict.fromkeys(words for part in parts for words in part.before):
+    jobs = [Job(given.task, part, seed) for part in parts for seed in range(1, given.seeds + 1)]
+    for words in dict.fromkeys(part.before for part in parts if part.before):
         if not Path(words[-1]).exists():
-            regard(*words, *(["--device", given.device] if words[0] == "train" else []))
+            regard(*words)
     with ThreadPoolExecutor(given.at_once) as pool:
-        done = list(pool.map(lambda job: make(given.task, job[0], job[1], given), jobs))
+        for stage in before(jobs):
+            missing = [job for job in stage if not job.model(given.work).exists()]
+            list(pool.map(lambda job: learn(job, given), missing))
+        # once for the parts that share their lessons
+        lessons = {part.unknown: part for part in parts if part.unknown}
+        list(pool.map(lambda part: taught(part, given), lessons.values()))
+        done = list(pool.map(lambda job: make(job, given), jobs))
         for written in done:
             _say(f"{written['part']} {written['seed']}", written)
         joined = parts if given.ensemble else []

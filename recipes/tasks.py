@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from recipes.couplets import looked_at
 from recipes.files import (
@@ -13,6 +13,7 @@ from recipes.files import (
     in_context,
     joined,
     one_after_another,
+    with_invented,
     with_lemmas,
     with_tags,
 )
@@ -28,8 +29,9 @@ class Part:
     """One model: what it learns from, what it is tuned on, and a public test where there is one.
 
     Where dev is large, training validates on what is `watched`, some of it. `columns` says where
-    the pairs stand in their files, `more` is said to `regard train`, and what it needs is made by
-    other commands `before`, each of which ends in the name of what it makes.
+    the pairs stand in their files, `more` is said to `regard train`, and a file that it needs is
+    made by another command `before`, which ends in its name. It may go on `after` another part's
+    model of the same seed, and learn what `teachers` say together of lines that are `unknown`.
     """
 
     name: str
@@ -40,7 +42,27 @@ class Part:
     watched: Path | None = None
     columns: Command = ()
     more: Command = ()
-    before: tuple[Command, ...] = ()
+    before: Command = ()
+    after: "tuple[str, Part] | None" = None
+    teachers: "tuple[Job, ...]" = ()
+    unknown: Path | None = None
+
+
+class Job(NamedTuple):
+    """A model that is to be made: the name of its task, its part, and a seed."""
+
+    task: str
+    part: Part
+    seed: int
+
+    def model(self, work: Path) -> Path:
+        """Return where its file lies."""
+        return work / f"{self.task}-{self.part.name}-{self.seed}.regard"
+
+    def needs(self) -> "tuple[Job, ...]":
+        """Return what must be there before it can be made."""
+        after = self.part.after
+        return (*((Job(*after, self.seed),) if after else ()), *self.part.teachers)
 
 
 @dataclass(frozen=True)
@@ -94,33 +116,55 @@ def _sounds_together(data: Path, work: Path) -> Iterator[Part]:
         yield Part(name, config, pairs, dev, test, watched)
 
 
-STARTS = {"g2p-medium": "all", "g2p-low": "all-vaswani2017"}
-"""Which of them languages of so many words go on from; English has words enough."""
-
-
 def _sounds_after(data: Path, work: Path) -> Iterator[Part]:
-    """Go on with a model of all languages, in each but English."""
-    together = {part.name: part for part in _sounds_together(data, work)}
+    """Go on with either model of all languages, in each but English, which has words enough."""
+    wholes = list(_sounds_together(data, work))
     for part in _sounds(data, work):
-        if part.config not in STARTS:
+        if part.config == "g2p-high":
             continue
-        whole = together[STARTS[part.config]]
-        start = work / f"g2p-together-{whole.name}-1.regard"
-        learn: Command = ("train", whole.pairs, "--dev", whole.watched or whole.dev)
-        learn += ("--config", HERE / f"{whole.config}.toml", "--out", start)
-        yield replace(
-            part,
-            config=part.config.replace("g2p-", "g2p-after-"),
-            pairs=_tagged(part.name, part.pairs, work),
-            dev=_tagged(part.name, part.dev, work),
-            test=_tagged(part.name, part.test, work) if part.test else None,
-            more=("--start-from", start),
-            before=(learn,),
-        )
+        for whole in wholes:
+            yield replace(
+                part,
+                name=part.name + whole.name.removeprefix("all"),
+                config=part.config.replace("g2p-", "g2p-after-"),
+                pairs=_tagged(part.name, part.pairs, work),
+                dev=_tagged(part.name, part.dev, work),
+                test=_tagged(part.name, part.test, work) if part.test else None,
+                after=("g2p-together", whole),
+            )
 
 
-def _tagged(name: str, path: Path, work: Path) -> Path:
-    return with_tags({name: path}, work / f"{path.stem}.tagged.tsv")
+def _tagged(name: str, path: Path, work: Path, times: int = 1) -> Path:
+    return with_tags({name: path}, work / f"{path.stem}.tagged{times}.tsv", {name: times})
+
+
+TEACHERS = 2
+"""Seeds of either kind that teach together."""
+
+LESSONS = {"g2p-after-low": (3, 4000), "g2p-after-medium": (1, 8000)}
+"""How often real words are read, and how many are invented."""
+
+
+def _sounds_taught(data: Path, work: Path) -> Iterator[Part]:
+    """Let models that began apart say together how invented words sound, and learn that too."""
+    trained = {part.name: part.pairs for part in _sounds(data, work)}
+    afters: dict[str, list[Part]] = {}
+    for part in _sounds_after(data, work):
+        afters.setdefault(part.name.partition("-")[0], []).append(part)
+    for name, kinds in afters.items():
+        teachers = [
+            Job("g2p-after", part, seed) for part in kinds for seed in range(1, TEACHERS + 1)
+        ]
+        times, count = LESSONS[kinds[0].config]
+        unknown = with_invented(trained[name], name, count, work)
+        for part in kinds:
+            yield replace(
+                part,
+                config=part.config.replace("after", "taught"),
+                pairs=_tagged(name, trained[name], work, times),
+                teachers=tuple(teachers),
+                unknown=unknown,
+            )
 
 
 def _inflection(data: Path, work: Path) -> Iterator[Part]:
@@ -229,20 +273,19 @@ def _papers(task: Callable[[Path, Path], Iterator[Part]], config: str) -> Any:
 def _little(data: Path, work: Path) -> Iterator[Part]:
     """Few captions: alone, with word vectors of the whole text, and from a model of other text."""
     pairs, dev, _ = _caption_files(data, "de-en", work)
-    vectors, start = work / "little.vectors", work / "little.start.regard"
+    vectors = work / "little.vectors"
     sides = [data / "multi30k" / "tok" / f"train.lc.norm.tok.{x}.gz" for x in ("de", "en")]
     text = one_after_another(sides, work / "little.text")
     embed: Command = ("embed", text, "--out", vectors)
     other = data / "tatoeba" / "eng-deu"
-    learn: Command = ("train", other / "train.tsv.gz", "--dev", other / "dev.tsv")
-    learn += ("--columns", "source=2", "target=1", "--config", HERE / "little.toml", "--out", start)
+    columns = ("--columns", "source=2", "target=1")
+    start = Part("start", "little", other / "train.tsv.gz", other / "dev.tsv", columns=columns)
     for count in (1000, 10_000):
         few = first_lines(pairs, count, work)
         yield Part(f"{count}-alone", "little", few, dev)
         more: Command = ("--embeddings", vectors)
-        yield Part(f"{count}-vectors", "little", few, dev, more=more, before=(embed,))
-        more = ("--start-from", start)
-        yield Part(f"{count}-started", "little-started", few, dev, more=more, before=(learn,))
+        yield Part(f"{count}-vectors", "little", few, dev, more=more, before=embed)
+        yield Part(f"{count}-started", "little-started", few, dev, after=("little", start))
 
 
 TASKS: dict[str, Task] = {
@@ -250,6 +293,7 @@ TASKS: dict[str, Task] = {
     "g2p-languages": Task(_sounds, "exact,per"),
     "g2p-together": Task(_sounds_together, "exact,per", looks=by_tag),
     "g2p-after": Task(_sounds_after, "exact,per"),
+    "g2p-taught": Task(_sounds_taught, "exact,per"),
     "inflection": Task(_inflection, "exact,cer"),
     "multi30k-vaswani2017": Task(
         _captions("multi30k-vaswani2017", "en-de", "de-en"), "bleu:none,chrf"

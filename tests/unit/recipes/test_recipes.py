@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import json
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -12,9 +13,10 @@ import pytest
 
 import regard
 from recipes.couplets import copied, looked_at, pattern
-from recipes.run import by_length
+from recipes.run import before, by_length
 from recipes.tags import by_tag
-from recipes.tasks import HERE, TASKS
+from recipes.tasks import HERE, TASKS, Job
+from recipes.teach import invented
 from regard.api.automatic import choose
 from regard.api.look import Look
 from regard.config.toml import override
@@ -84,9 +86,60 @@ def test_languages_are_named_and_the_scarce_are_read_more_often(data, tmp_path):
     together, _ = TASKS["g2p-together"].parts(data, tmp_path)
     assert together.pairs.read_text() == 4 * PAIRS.replace("\t", " xyz\t")
     assert together.dev.read_text() == PAIRS.replace("\t", " xyz\t")
-    (after,) = TASKS["g2p-after"].parts(data, tmp_path)
+    after, other = TASKS["g2p-after"].parts(data, tmp_path)
     assert after.pairs.read_text() == together.dev.read_text()
-    assert after.before[0][-1] == after.more[1]
+    assert (after.name, other.name) == ("xyz", "xyz-vaswani2017")
+    assert Job("g2p-after", after, 2).needs() == (Job("g2p-together", together, 2),)
+
+
+def test_what_models_need_is_made_stage_by_stage(data, tmp_path):
+    together = list(TASKS["g2p-together"].parts(data, tmp_path))
+    after = list(TASKS["g2p-after"].parts(data, tmp_path))
+    taught, _ = TASKS["g2p-taught"].parts(data, tmp_path)
+    stages = before([Job("g2p-taught", taught, 1)])
+    first = [Job("g2p-together", part, seed) for part in together for seed in (1, 2)]
+    assert stages[0] == first
+    teachers = [Job("g2p-after", part, seed) for part in after for seed in (1, 2)]
+    assert stages[1] == [Job("g2p-together", together[0], 1), *teachers]
+    assert len(stages) == 2
+
+
+def test_invented_words_are_new_and_of_known_pieces():
+    words = ["banana", "bandana", "canal"]
+    found = invented(words, 20)
+    assert found == invented(words, 20)
+    assert len(found) == len(set(found)) > 3
+    assert not set(found) & set(words)
+    pairs = {word[n : n + 2] for word in words for n in range(len(word) - 1)}
+    assert {word[n : n + 2] for word in found for n in range(len(word) - 1)} <= pairs
+    assert max(map(len, found)) <= 7
+    assert {word[0] for word in found} <= {"b", "c"}
+    assert {word[-1] for word in found} <= {"a", "l"}
+
+
+def test_a_model_learns_what_several_say_of_invented_words(data, tmp_path):
+    work = tmp_path / "work"
+    words = ("--data", data, "--work", work, "--logs", tmp_path / "logs", "--device", "cpu")
+    done = run("g2p-together", *words, "--parts", "all", "--more", "--max-steps", 1, *SMALL)
+    assert done.returncode == 0, done.stderr
+    small = work / "g2p-together-all-1.regard"
+    parts = list(TASKS["g2p-taught"].parts(data, work))
+    for stage in before([Job("g2p-taught", part, 1) for part in parts]):
+        for job in stage:
+            if not job.model(work).exists():
+                shutil.copy(small, job.model(work))
+    done = run("g2p-taught", *words, "--parts", "xyz", "--more", "--max-steps", 1)
+    assert done.returncode == 0, done.stderr
+    unknown = parts[0].unknown.read_text().splitlines()
+    answers = regard.load(small).translate(unknown)
+    pairs = zip(unknown, answers, strict=True)
+    said = "".join(f"{line}\t{answer.text}\n" for line, answer in pairs if answer.text)
+    lessons = work / "xyz.invented.taught.tsv"
+    assert lessons.read_text() == 3 * PAIRS.replace("\t", " xyz\t") + said
+    log = json.loads((tmp_path / "logs" / "g2p-taught-xyz-1.json").read_text())
+    assert log["more"][:2] == ["--start-from", "g2p-together-all-1.regard"]
+    assert log["digests"]["pairs"] == hashlib.sha256(lessons.read_bytes()).hexdigest()[:16]
+    assert log["teachers"]["model"].count("g2p-after-xyz-vaswani2017") == 2
 
 
 def test_a_lemma_with_an_unknown_tag_stays_as_it_is(data, tmp_path):
