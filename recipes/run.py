@@ -76,9 +76,9 @@ def taught(part: Part, given: argparse.Namespace) -> Path:
     out = given.work / f"{part.unknown.stem}.taught.tsv"
     if not out.exists():
         models = [teacher.model(given.work) for teacher in part.teachers]
-        lines = part.unknown.read_text(encoding="utf-8")
-        answers = regard("translate", *models, "--device", given.device, lines=lines)
-        pairs = zip(lines.splitlines(), answers.splitlines(), strict=True)
+        unknown = part.unknown.read_text(encoding="utf-8")
+        answers = regard("translate", *models, "--device", given.device, lines=unknown)
+        pairs = zip(unknown.split("\n"), answers.split("\n"), strict=True)
         said = "".join(f"{line}\t{answer}\n" for line, answer in pairs if answer)
         whole = out.with_suffix(".part")
         whole.write_text(part.pairs.read_text(encoding="utf-8") + said, encoding="utf-8")

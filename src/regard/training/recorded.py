@@ -59,7 +59,8 @@ def ahead(items: Iterator[T], count: int = 4) -> Iterator[T]:
             end = error
         _put(made, end, left)
 
-    Thread(target=make, daemon=True).start()
+    thread = Thread(target=make, daemon=True)
+    thread.start()
     try:
         while not isinstance(item := made.get(), BaseException):
             yield item
@@ -67,6 +68,8 @@ def ahead(items: Iterator[T], count: int = 4) -> Iterator[T]:
             raise item
     finally:
         left.set()
+        # still at work when Python ends, it would take the whole process down with it
+        thread.join()
 
 
 def _put(queue: "Queue[T]", item: T, left: Event) -> None:

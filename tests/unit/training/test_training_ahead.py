@@ -43,10 +43,25 @@ def test_the_thread_ends_when_nobody_takes_any_more():
     next(items)
     assert threading.active_count() == before + 1
     items.close()
-    deadline = time.monotonic() + 5
-    while threading.active_count() > before and time.monotonic() < deadline:
-        time.sleep(0.01)
     assert threading.active_count() == before
+
+
+def test_what_is_being_made_when_nobody_takes_any_more_is_waited_for():
+    """A thread that is still at work when Python ends takes the whole process down with it."""
+    begun, made = threading.Event(), []
+
+    def numbers():
+        yield 0
+        begun.set()
+        time.sleep(0.3)
+        made.append(1)
+        yield 1
+
+    items = ahead(numbers())
+    next(items)
+    begun.wait(5)
+    items.close()
+    assert made == [1]
 
 
 def test_what_ends_ends():
