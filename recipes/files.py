@@ -1,6 +1,7 @@
 """Files of pairs as the recipes want them, made from those of the data."""
 
 import gzip
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -18,7 +19,7 @@ def lines_of(path: Path) -> list[str]:
 def joined(sides: Sequence[Path], out: Path) -> Path:
     """Lay two parallel files side by side."""
     pairs = zip(*(lines_of(side) for side in sides), strict=True)
-    return _written(out, ["\t".join(pair) for pair in pairs])
+    return _lines(out, ["\t".join(pair) for pair in pairs])
 
 
 def in_context(path: Path, work: Path) -> Path:
@@ -27,12 +28,12 @@ def in_context(path: Path, work: Path) -> Path:
     words = ["", *(old for old, _ in pairs), ""]
     found = zip(words, pairs, words[2:], strict=False)
     lines = [f"{left} <{old}> {right}".strip() + f"\t{new}" for left, (old, new), right in found]
-    return _written(work / path.name.removesuffix(".gz"), lines)
+    return _lines(work / path.name.removesuffix(".gz"), lines)
 
 
 def one_after_another(paths: Sequence[Path], out: Path) -> Path:
     """Put files together."""
-    return _written(out, [line for path in paths for line in lines_of(path)])
+    return _lines(out, [line for path in paths for line in lines_of(path)])
 
 
 def with_tags(paths: Mapping[str, Path], out: Path, times: Mapping[str, int] | None = None) -> Path:
@@ -42,13 +43,13 @@ def with_tags(paths: Mapping[str, Path], out: Path, times: Mapping[str, int] | N
         pairs = [line.split("\t") for line in lines_of(path)]
         lines = [f"{source} {name}\t{target}" for source, target in pairs]
         found += lines * (times or {}).get(name, 1)
-    return _written(out, found)
+    return _lines(out, found)
 
 
 def with_invented(path: Path, name: str, count: int, work: Path) -> Path:
     """Write words in the manner of a language's own, each with the name of the language."""
     words = [normalize(line.split("\t")[0], "NFD") for line in lines_of(path)]
-    return _written(
+    return _lines(
         work / f"{name}.invented.txt", [f"{word} {name}" for word in invented(words, count)]
     )
 
@@ -57,19 +58,27 @@ def with_lemmas(path: Path, out: Path) -> Path:
     """Add every lemma with a tag that comes once: with what is unknown it stays as it is."""
     lines = lines_of(path)
     lemmas = dict.fromkeys(line.split("\t")[0] for line in lines)
-    return _written(out, lines + [f"{lemma}\t{lemma}\t?{n}" for n, lemma in enumerate(lemmas)])
+    return _lines(out, lines + [f"{lemma}\t{lemma}\t?{n}" for n, lemma in enumerate(lemmas)])
 
 
 def every(step: int, path: Path, work: Path) -> Path:
     """Write one line of so many."""
-    return _written(work / f"{path.stem}.every{step}.tsv", lines_of(path)[::step])
+    return _lines(work / f"{path.stem}.every{step}.tsv", lines_of(path)[::step])
 
 
 def first_lines(path: Path, count: int, work: Path) -> Path:
     """Write the first lines of a file."""
-    return _written(work / f"{path.stem}.{count}.tsv", lines_of(path)[:count])
+    return _lines(work / f"{path.stem}.{count}.tsv", lines_of(path)[:count])
 
 
-def _written(path: Path, lines: list[str]) -> Path:
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+def written(path: Path, text: str) -> Path:
+    """Write a file whole or not at all, and leave one alone that holds the same."""
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        part = path.with_name(f"{path.name}.{os.getpid()}")
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
     return path
+
+
+def _lines(path: Path, lines: list[str]) -> Path:
+    return written(path, "".join(f"{line}\n" for line in lines))

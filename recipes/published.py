@@ -52,8 +52,8 @@ _FORMS = {
 PUBLISHED: dict[str, dict[str, tuple[str, str]]] = {
     "g2p-english": {"english": ("", "24.4, 20.6"), "english, ensemble of 5": ("", "20.24")},
     "g2p-languages": _SOUNDS,
-    "g2p-after": _SOUNDS,
-    "g2p-taught": _SOUNDS,
+    "g2p-after": _SOUNDS | {f"{name}-vaswani2017": both for name, both in _SOUNDS.items()},
+    "g2p-taught": _SOUNDS | {f"{name}-vaswani2017": both for name, both in _SOUNDS.items()},
     "inflection": _FORMS,
     "multi30k-vaswani2017": {"en-de": ("", "41.02"), "de-en": ("", "36.5 to 37.4")},
     "multi30k-bahdanau2015": {"de-en": ("", "28.11")},

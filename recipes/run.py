@@ -19,6 +19,7 @@ from typing import Any
 
 from benchmarks.machine import machine
 from benchmarks.ours import COMMAND
+from recipes.files import written
 from recipes.tasks import HERE, TASKS, Job, Part, Task
 
 LENGTHS = (4, 7, 10, 13, 16, 19, 22, 26)
@@ -65,8 +66,8 @@ def learn(job: Job, given: argparse.Namespace, *more: str) -> Path:
 
 def started(job: Job, work: Path) -> list[str | Path]:
     """Say what model of the same seed this one goes on from."""
-    after = job.part.after
-    return ["--start-from", Job(*after, job.seed).model(work)] if after else []
+    start = job.start()
+    return ["--start-from", start.model(work)] if start else []
 
 
 def taught(part: Part, given: argparse.Namespace) -> Path:
@@ -74,32 +75,38 @@ def taught(part: Part, given: argparse.Namespace) -> Path:
     if part.unknown is None:
         return part.pairs
     out = given.work / f"{part.unknown.stem}.taught.tsv"
-    if not out.exists():
-        models = [teacher.model(given.work) for teacher in part.teachers]
+    models = [teacher.model(given.work) for teacher in part.teachers]
+    if not newer(out, [*models, part.unknown, part.pairs]):
         unknown = part.unknown.read_text(encoding="utf-8")
         answers = regard("translate", *models, "--device", given.device, lines=unknown)
         pairs = zip(unknown.split("\n"), answers.split("\n"), strict=True)
         said = "".join(f"{line}\t{answer}\n" for line, answer in pairs if answer)
-        whole = out.with_suffix(".part")
-        whole.write_text(part.pairs.read_text(encoding="utf-8") + said, encoding="utf-8")
-        whole.rename(out)
+        written(out, part.pairs.read_text(encoding="utf-8") + said)
     return out
+
+
+def newer(path: Path, others: list[Path]) -> bool:
+    """Whether a file is there and was written after all those that it was made of."""
+    return path.exists() and all(
+        path.stat().st_mtime_ns >= other.stat().st_mtime_ns for other in others
+    )
 
 
 def make(job: Job, given: argparse.Namespace) -> dict[str, Any]:
     """Train a model unless it is there, score it, and write down what came of it."""
     (name, part, seed), out = job, job.model(given.work)
     task, log = TASKS[name], given.logs / f"{out.stem}.json"
-    written = json.loads(log.read_text()) if log.exists() and out.exists() else {}
     # how long it took is known of a run that was not interrupted alone
-    whole, started_at = not out.with_suffix(".run").exists(), time.perf_counter()
+    whole, begun = not out.with_suffix(".run").exists(), time.perf_counter()
     pairs = learn(job, given, *given.more)
+    took = round(time.perf_counter() - begun)
+    # of a model that was trained since, what was found before is not true
+    found = json.loads(log.read_text()) if newer(log, [out]) else {}
     if whole:
         threads = int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1))
-        took = round(time.perf_counter() - started_at)
-        written |= {"seconds": took, "beside": given.at_once - 1, "machine": machine(threads)}
+        found |= {"seconds": took, "beside": given.beside, "machine": machine(threads)}
     more = [*started(job, given.work), *part.more, *given.more]
-    written |= {
+    found |= {
         "task": name,
         "part": part.name,
         "seed": seed,
@@ -108,16 +115,16 @@ def make(job: Job, given: argparse.Namespace) -> dict[str, Any]:
         "more": [x.name if isinstance(x, Path) else x for x in more],
         "parameters": json.loads(regard("info", out, "--format=json"))["parameters"],
     }
-    written |= scored(task, [out], part, given)
-    written["dev"]["by length"] = by_length(out.with_suffix(".run"), task.metrics.split(",")[0])
+    found |= scored(task, [out], part, given)
+    found["dev"]["by length"] = by_length(out.with_suffix(".run"), task.metrics.split(",")[0])
     if part.teachers:
         teachers = [teacher.model(given.work) for teacher in part.teachers]
-        written["teachers"] = scores(task, part, teachers, part.dev, given.device)
+        found["teachers"] = scores(task, part, teachers, part.dev, given.device)
     if task.gold is not None:
         gold = given.data / "word-alignment" / f"{task.gold}.dev.tsv"
         words = ["--alignments", gold, "--format=json", "--device", given.device]
-        written["alignments"] = json.loads(regard("evaluate", out, *words))
-    return _logged(log, written)
+        found["alignments"] = json.loads(regard("evaluate", out, *words))
+    return _logged(log, found)
 
 
 def digest(path: Path) -> str:
@@ -214,6 +221,7 @@ def main() -> None:
         folder.mkdir(parents=True, exist_ok=True)
     parts = chosen(given, parser)
     jobs = [Job(given.task, part, seed) for part in parts for seed in range(1, given.seeds + 1)]
+    given.beside = min(given.at_once, len(jobs)) - 1
     for words in dict.fromkeys(part.before for part in parts if part.before):
         if not Path(words[-1]).exists():
             regard(*words)
@@ -225,8 +233,8 @@ def main() -> None:
         lessons = {part.unknown: part for part in parts if part.unknown}
         list(pool.map(lambda part: taught(part, given), lessons.values()))
         done = list(pool.map(lambda job: make(job, given), jobs))
-        for written in done:
-            _say(f"{written['part']} {written['seed']}", written)
+        for found in done:
+            _say(f"{found['part']} {found['seed']}", found)
         joined = parts if given.ensemble else []
         for found in pool.map(lambda part: as_one(part, given), joined):
             _say(f"{found['part']}, ensemble of {found['models']}", found)

@@ -59,10 +59,14 @@ class Job(NamedTuple):
         """Return where its file lies."""
         return work / f"{self.task}-{self.part.name}-{self.seed}.regard"
 
+    def start(self) -> "Job | None":
+        """Return whose model it goes on from."""
+        return Job(*self.part.after, self.seed) if self.part.after else None
+
     def needs(self) -> "tuple[Job, ...]":
         """Return what must be there before it can be made."""
-        after = self.part.after
-        return (*((Job(*after, self.seed),) if after else ()), *self.part.teachers)
+        start = self.start()
+        return (*((start,) if start else ()), *self.part.teachers)
 
 
 @dataclass(frozen=True)

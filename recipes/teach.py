@@ -1,8 +1,7 @@
-"""Words that no file has, and what several models say together of them.
+"""Words that no file has, for models to say something of that another can learn.
 
-Models that vote are better than one of them. A single model comes close to that if it learns what
-they say of words enough; where there are no more words, they are drawn from a model of the letters
-of those there are.
+They are drawn from a model of the letters of the words that are known. What is said of them, and
+by whom, is the runner's part.
 """
 
 import random

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,8 @@ import pytest
 
 import regard
 from recipes.couplets import copied, looked_at, pattern
-from recipes.run import before, by_length
+from recipes.files import written as write
+from recipes.run import before, by_length, newer
 from recipes.tags import by_tag
 from recipes.tasks import HERE, TASKS, Job
 from recipes.teach import invented
@@ -115,6 +117,28 @@ def test_invented_words_are_new_and_of_known_pieces():
     assert max(map(len, found)) <= 7
     assert {word[0] for word in found} <= {"b", "c"}
     assert {word[-1] for word in found} <= {"a", "l"}
+
+
+def test_what_was_made_of_something_newer_is_made_again(tmp_path):
+    made, source = tmp_path / "made", tmp_path / "source"
+    written(source, "a", packed=False)
+    assert not newer(made, [source])
+    written(made, "b", packed=False)
+    for at, expected in ((5, True), (10, True), (11, False)):
+        os.utime(made, ns=(10, 10))
+        os.utime(source, ns=(at, at))
+        assert newer(made, [source]) == expected
+
+
+def test_a_file_that_holds_the_same_is_left_alone(tmp_path):
+    path = write(tmp_path / "a.tsv", "a\n")
+    os.utime(path, ns=(10, 10))
+    write(path, "a\n")
+    assert path.stat().st_mtime_ns == 10
+    write(path, "b\n")
+    assert path.stat().st_mtime_ns != 10
+    assert path.read_text() == "b\n"
+    assert [*tmp_path.iterdir()] == [path]
 
 
 def test_a_model_learns_what_several_say_of_invented_words(data, tmp_path):
