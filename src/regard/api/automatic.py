@@ -137,9 +137,12 @@ def _text(look: Look, tree: Tree) -> Iterator[tuple[str, Any, str]]:
         ("target", look.target, look.source),
     ):
         kind, reason = _tokenizer(side, other)
-        # one vocabulary needs one kind, and the targets have no tags
+        # one vocabulary needs one kind: the targets have no tags, and one side alone has marks
         if name == "source" and side.tagged and other.mean_words <= 3 and not shared:
             kind, reason = "tagged", f"every line ends in some of {len(side.tags):,} tags"
+        if kind == "symbols" and not shared and side.parts <= 0.9 * len(side.words):
+            kind = "sounds"
+            reason += f", {side.parts:,} where the marks of each are taken off"
         kinds[name] = tree["text"].get(name, kind)
         yield name, kind, reason
         if kinds[name] in SUBWORDS:
@@ -195,7 +198,7 @@ def _longest(side: SideLook, kind: object) -> int:
 
 def _symbols(side: SideLook, kind: object) -> float:
     """Return the symbols of a line on average, the end included."""
-    if kind in ("words", "symbols"):
+    if kind in ("words", "symbols", "sounds"):
         return side.mean_words + 1
     if kind in SUBWORDS:
         return 1.5 * side.mean_words + 1

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.text.normalize import normalize
+from regard.text.tokenizers import Sounds
 
 MANY_WORDS = 5000
 """Different words that are remembered: where there are more, it is all one how many."""
@@ -105,6 +106,11 @@ class SideLook:
     def mean_word_length(self) -> float:
         """Characters of a word, on average."""
         return self.num_letters / self.num_words
+
+    @property
+    def parts(self) -> int:
+        """How many different ones there are where the words are sounds and each mark is apart."""
+        return len({part for word in self.words for part in Sounds().split(word)})
 
     @property
     def repeats(self) -> float:

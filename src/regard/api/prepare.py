@@ -21,12 +21,9 @@ from regard.errors import DataError, unwritable
 from regard.files import replace_file
 from regard.text.side import Side
 from regard.text.subwords import train_subwords
-from regard.text.tokenizers import Characters, Symbols, Tagged, Tokenizer, Words
+from regard.text.tokenizers import plain_tokenizer
 from regard.text.vocabulary import Vocabulary
 
-PLAIN: dict[str, type[Tokenizer]] = {
-    plain.kind: plain for plain in (Characters, Words, Symbols, Tagged)
-}
 Lines = Callable[[], Iterator[tuple[str, str]]]
 
 
@@ -195,8 +192,9 @@ def _side(
     if older is not None:
         found = Vocabulary.build(map(older.tokenizer.split, lines), None, settings.text.min_count)
         return replace(older, vocabulary=older.vocabulary.extended(found))
-    if kind in PLAIN:
-        tokenizer, bounds = PLAIN[kind](), (size, settings.text.min_count)
+    tokenizer = plain_tokenizer(kind, form)
+    if tokenizer is not None:
+        bounds = size, settings.text.min_count
     else:
         subword = cast(Literal["unigram", "bpe"], kind)
         # pieces were counted as they were learned, and spell whatever is rare

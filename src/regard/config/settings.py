@@ -11,7 +11,7 @@ from regard.config.checks import above, at_least, at_most, refuse, sound
 from regard.config.model import DECODERS, ENCODERS, DecoderConfig, EncoderConfig, ModelConfig
 
 Normalization = Literal["NFC", "NFD", "NFKC", "none"]
-TokenizerName = Literal["characters", "words", "symbols", "tagged", "unigram", "bpe"]
+TokenizerName = Literal["characters", "words", "symbols", "tagged", "sounds", "unigram", "bpe"]
 OptimizerName = Literal["adam", "adamw", "adadelta"]
 Part = Literal["embeddings", "encoder", "decoder", "readout"]
 ScheduleName = Literal["constant", "inverse_sqrt", "linear", "cosine"]
@@ -48,7 +48,8 @@ class TextConfig:
 
     source: TokenizerName = "characters"
     """Symbols of a source line: its characters, words, what spaces divide, or learned subwords;
-    tagged: characters, and the tags of the last word, which `;` divides, each as one."""
+    tagged: characters, and the tags of the last word, which `;` divides, each as one; sounds: what
+    spaces divide, and each mark of it by itself, as aː is a and ː."""
 
     target: TokenizerName = "characters"
     """Symbols of a target line."""
@@ -61,7 +62,7 @@ class TextConfig:
 
     min_count: int = 1
     """Symbols that are seen fewer times are unknown, so that the model learns to meet unknown
-    ones; for characters, words, symbols and tags, not for subwords."""
+    ones; for characters, words, symbols, sounds and tags, not for subwords."""
 
     shared: bool = False
     """One vocabulary for both sides."""

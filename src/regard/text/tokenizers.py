@@ -1,9 +1,9 @@
-"""A line ⇄ its tokens: characters, words, symbols between spaces, subwords, letters with tags.
+"""A line ⇄ its tokens: characters, words, symbols between spaces, sounds, subwords, tagged letters.
 
 For every tokenizer join(split(line)) is the line: exactly so for characters, with tags or without;
 for the others any run of white space is one space, and there is none at either end. White space is
 what `str.split` takes for it; U+2028 and U+0085 are among it, and end no line. None of them
-normalizes or counts.
+counts, and lines come normalized.
 """
 
 import base64
@@ -22,9 +22,13 @@ from typing_extensions import override
 
 from regard.errors import InputError
 from regard.text.escapes import escape, unescape
+from regard.text.normalize import FORMS, normalize
 
 JOINER = "￭"
 """Stands on a mark of punctuation, on the side where no space was."""
+
+CIRCLE = "◌"
+"""Stands for the letter under a mark that is a token of its own, as in Unicode's charts."""
 
 SPACE = "▁"
 """What sentencepiece writes for a space."""
@@ -81,6 +85,62 @@ class Symbols(Tokenizer):
     @override
     def join(self, tokens: Iterable[str]) -> str:
         return " ".join(tokens)
+
+
+@final
+@dataclass(frozen=True)
+class Sounds(Tokenizer):
+    """Symbols between spaces, each letter or pair of letters a token, and each mark behind it.
+
+    `t͡ʃʰ aː` is `t͡ʃ ◌ʰ a ◌ː`, so that what is learned of a length or a tone is learned of all
+    sounds that have it. Accents that are written into their letters are marks too: lines come and
+    go in a normalization form, and only `none` leaves those where they are. A ◌ of the text itself
+    is escaped.
+    """
+
+    kind: ClassVar[str] = "sounds"
+    form: str = "NFC"
+
+    def __post_init__(self) -> None:
+        if self.form not in FORMS:
+            names = f"{', '.join(FORMS[:-1])} or {FORMS[-1]}"
+            raise ValueError(f"form of sounds = {shortened(self.form)}, but it must be {names}")
+
+    @override
+    def split(self, line: str) -> list[str]:
+        apart = line if self.form == "none" else normalize(line, "NFD")
+        return [token for symbol in apart.split() for token in _sound(symbol)]
+
+    @override
+    def join(self, tokens: Iterable[str]) -> str:
+        symbols: list[str] = []
+        for token in tokens:
+            if not token.startswith(CIRCLE):
+                symbols.append(unescape(token, CIRCLE))
+            elif symbols:
+                symbols[-1] += token[1:]
+            else:
+                symbols.append(token[1:])
+        return _squeezed(normalize(" ".join(symbols), self.form))
+
+    @override
+    def to_json(self) -> dict[str, str]:
+        return {"kind": self.kind, "form": self.form}
+
+
+def _sound(symbol: str) -> list[str]:
+    """Cut the marks off the end of a symbol, unless there is nothing else."""
+    letters = len(symbol)
+    while letters and _is_mark(symbol[letters - 1]):
+        letters -= 1
+    # a tone that stands by itself
+    letters = letters or len(symbol)
+    return [escape(symbol[:letters], CIRCLE), *(CIRCLE + mark for mark in symbol[letters:])]
+
+
+def _is_mark(character: str) -> bool:
+    """Whether it says something of the letter before it: an accent, a length, an aspiration."""
+    return unicodedata.category(character) in {"Mn", "Mc", "Me", "Lm", "Sk"}
 
 
 @final
@@ -226,8 +286,18 @@ def _squeezed(line: str) -> str:
 _PLAIN: dict[str, type[Characters | Symbols | Tagged | Words]] = {
     plain.kind: plain for plain in (Characters, Words, Symbols, Tagged)
 }
-KINDS = (*_PLAIN, Subwords.kind)
-"""The names of the five kinds of tokenizer."""
+_MORE = {Sounds.kind: "form", Subwords.kind: "model"}
+"""What a kind has besides its name."""
+
+KINDS = (*_PLAIN, *_MORE)
+"""The names of all kinds of tokenizer."""
+
+
+def plain_tokenizer(kind: str, form: str) -> Tokenizer | None:
+    """Return a tokenizer that learns nothing, for lines in a form; None where that kind does."""
+    if kind == Sounds.kind:
+        return Sounds(form)
+    return _PLAIN[kind]() if kind in _PLAIN else None
 
 
 def tokenizer_from_json(value: object) -> Tokenizer:
@@ -238,7 +308,7 @@ def tokenizer_from_json(value: object) -> Tokenizer:
     if kind not in KINDS:
         names = f"{', '.join(KINDS[:-1])} or {KINDS[-1]}"
         raise ValueError(f"tokenizer kind = {shortened(kind)}, but it must be {names}")
-    expected = {"kind", "model"} if kind == Subwords.kind else {"kind"}
+    expected = {"kind", *([_MORE[kind]] if kind in _MORE else [])}
     if value.keys() != expected:
         raise ValueError(
             f"tokenizer {kind} has {shortened(sorted(map(str, value)))}, but it must have "
@@ -246,7 +316,7 @@ def tokenizer_from_json(value: object) -> Tokenizer:
         )
     if kind == Subwords.kind:
         return Subwords(_decoded(value["model"]))
-    return _PLAIN[kind]()
+    return Sounds(value["form"]) if kind == Sounds.kind else _PLAIN[kind]()
 
 
 def _decoded(model: object) -> bytes:

@@ -1,4 +1,4 @@
-"""Automatic settings of text: tags at the end of a source, and what is seen too seldom."""
+"""Automatic settings of text: tags at the end of a source, marks, what is seen too seldom."""
 
 import pytest
 from api_cases import digits, look
@@ -59,6 +59,37 @@ def test_one_vocabulary_has_no_tags():
     assert (found.source, found.target) == ("characters", "characters")
     tied = chosen(inflected(), {"model": {"tied": "all"}}, "vaswani2017").settings
     refuse_disagreement(tied)
+
+
+SOUNDS = [("fara", "f aː r a"), ("þó", "θ oː"), ("ef", "ɛ f"), ("ár", "aː r"), ("él", "ɛː l")]
+
+
+def test_sounds_with_marks_are_cut_where_fewer_symbols_are_left():
+    found = chosen(SOUNDS)
+    assert (found.settings.text.source, found.settings.text.target) == ("characters", "sounds")
+    reason = "spaces divide 9 short symbols, 8 where the marks of each are taken off"
+    assert f"text.target = sounds: {reason}" in map(str, found.reasons)
+    # an accent that is written into its letter is a mark too
+    accents = [("a", "à ǎ á"), ("e", "è ě é")]
+    assert chosen(accents).settings.text.target == "sounds"
+    assert chosen(SOUNDS, {"text": {"target": "symbols"}}).settings.text.target == "symbols"
+    few = [*SOUNDS, ("x", "k s"), ("z", "t s")]
+    assert chosen(few).settings.text.target == "symbols"
+
+
+def test_sounds_are_as_long_as_their_symbols():
+    marks = chosen([(a, b.replace("ː", "")) for a, b in SOUNDS] * 500).settings
+    assert marks.text.target == "symbols"
+    assert chosen(SOUNDS * 500).settings.train.batch_tokens == marks.train.batch_tokens
+    # twice the 59 characters of the longest line: a mark has no space before it
+    assert chosen([*SOUNDS, ("a", " ".join(["aː"] * 20))]).settings.data.max_target_length == 118
+
+
+def test_one_vocabulary_has_no_marks_of_one_side_alone():
+    plain = ["f r", "k s", "a l", "t s", "i t"]
+    both = [(source, target) for source, (_, target) in zip(plain, SOUNDS, strict=True)]
+    assert chosen(both).settings.text.target == "sounds"
+    assert chosen(both, {"text": {"shared": True}}).settings.text.target == "symbols"
 
 
 def test_what_is_seen_once_is_unknown_where_there_are_many_pairs():

@@ -141,6 +141,18 @@ def test_pieces_of_words_are_known_however_few(tmp_path):
     assert made.target.vocabulary.symbols[4:] == ("e", "f")
 
 
+@pytest.mark.parametrize(("form", "line"), [("NFC", "ǎː n"), ("NFD", "a\u030cː n")])
+def test_sounds_and_their_marks_are_cut_and_come_back_in_the_form_of_the_data(tmp_path, form, line):
+    data, text = {"normalization": form}, {"target": "sounds"}
+    made = prepared(tmp_path, [("an", "ǎː n")], dev=[("na", "n ǎː")], data=data, text=text)
+    assert set(made.target.vocabulary.symbols[4:]) == {"a", "◌\u030c", "◌ː", "n"}
+    assert made.target.line(made.target.tokens("ǎː n")) == line
+    assert made.dev[0][1] == [" ".join(reversed(line.split()))]
+    # opened as it was made
+    again = prepared(tmp_path, [("an", "ǎː n")], dev=[("na", "n ǎː")], data=data, text=text)
+    assert again.target == made.target
+
+
 def test_both_sides_can_have_one_vocabulary(tmp_path):
     made = prepared(tmp_path, [("ab", "bc"), ("ba", "cd")], dev=[("a", "b")], text={"shared": True})
     assert made.source == made.target

@@ -92,7 +92,8 @@ REFUSALS = [
     ),
     (
         lambda: TextConfig(source="chars", shared="no"),
-        "text: source = chars, but it must be characters, words, symbols, tagged, unigram or bpe; "
+        "text: source = chars, but it must be characters, words, symbols, tagged, sounds, "
+        "unigram or bpe; "
         "characters would do\n"
         "text: shared = no, but it must be true or false",
     ),

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from text_cases import CASES, lines, tokens
 
 from regard.text.escapes import escape, unescape
+from regard.text.normalize import FORMS, normalize
 from regard.text.tokenizers import (
     Characters,
+    Sounds,
     Symbols,
     Tagged,
     Tokenizer,
@@ -31,6 +33,54 @@ def test_characters_are_code_points_in_reading_order():
 def test_symbols_stand_between_runs_of_spaces():
     assert Symbols().split("  HH AH0  L OW1 ") == ["HH", "AH0", "L", "OW1"]
     assert Symbols().join(["HH", "AH0"]) == "HH AH0"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("b ɛ\u0300ː r s", "b ɛ ◌\u0300 ◌ː r s"),
+        # an accent that is written into its letter is a mark too
+        ("ǎː n", "a ◌\u030c ◌ː n"),
+        ("t͡ʃʰ a", "t͡ʃ ◌ʰ a"),
+        ("t\u032a͡s\u032a", "t\u032a͡s ◌\u032a"),
+        ("ⁿdʷ ˈaɪ", "ⁿd ◌ʷ ˈaɪ"),
+        # a tone that stands by itself is no mark on anything
+        ("m a ˧˨", "m a ˧˨"),
+        ("HH AH0", "HH AH0"),
+        ("◌ː ␛ː", "␛1 ◌ː ␛0 ◌ː"),
+        ("  a  b ", "a b"),
+    ],
+)
+def test_marks_of_sounds_are_symbols_of_their_own(line, expected):
+    assert Sounds().split(line) == expected.split()
+    assert Sounds().join(expected.split()) == " ".join(line.split())
+
+
+def test_sounds_come_back_in_the_form_they_came_in():
+    composed, apart = "ǎː", "a\u030cː"
+    assert Sounds("NFC").split(composed) == Sounds("NFD").split(apart) == ["a", "◌\u030c", "◌ː"]
+    assert Sounds("NFC").join(["a", "◌\u030c", "◌ː"]) == composed
+    assert Sounds("NFD").join(["a", "◌\u030c", "◌ː"]) == apart
+    # what shall be left as it is, is not taken apart
+    assert Sounds("none").split(f"{composed} {apart}") == ["ǎ", "◌ː", "a", "◌\u030c", "◌ː"]
+
+
+@CASES
+@given(lines, st.sampled_from(FORMS))
+def test_sounds_come_back_whatever_stands_in_them(line, form):
+    line = normalize(" ".join(line.split()), form)
+    split = Sounds(form).split(line)
+    assert Sounds(form).join(split) == " ".join(line.split())
+    assert all(token.split() == [token] for token in split)
+
+
+@CASES
+@given(st.lists(st.sampled_from(["◌", "◌ː", "␛", "␛1", "a", "ː", "◌\u030c", "�"])) | tokens)
+def test_sounds_join_whatever_a_model_says(said):
+    joined = Sounds().join(said)
+    assert joined == " ".join(joined.split())
+    # a mark with nothing before it stands by itself
+    assert Sounds().join(["◌ː", "a"]) == "ː a"
 
 
 @pytest.mark.parametrize(
@@ -78,7 +128,7 @@ def test_a_joiner_of_the_text_is_not_a_joiner():
 
 
 @pytest.mark.parametrize("separator", ["\u2028", "\x85", "\u3000", "\xa0", " \t "])
-@pytest.mark.parametrize("tokenizer", [Words(), Symbols()])
+@pytest.mark.parametrize("tokenizer", [Words(), Symbols(), Sounds()])
 def test_any_white_space_is_a_space_and_ends_no_line(tokenizer, separator):
     assert tokenizer.split(f"{separator}a{separator}b{separator}") == ["a", "b"]
 
@@ -147,6 +197,13 @@ def test_an_escape_that_nobody_wrote_stays():
     assert unescape("␛2␛x␛1␛0", "￭") == "␛2␛x￭␛"
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_sounds_remember_their_form(form):
+    written = Sounds(form).to_json()
+    assert written == {"kind": "sounds", "form": form}
+    assert tokenizer_from_json(json.loads(json.dumps(written))) == Sounds(form)
+
+
 @pytest.mark.parametrize("tokenizer", [Characters(), Words(), Symbols(), Tagged()])
 def test_a_tokenizer_comes_back_from_json(tokenizer: Tokenizer):
     text = json.dumps(tokenizer.to_json())
@@ -154,7 +211,7 @@ def test_a_tokenizer_comes_back_from_json(tokenizer: Tokenizer):
     assert tokenizer_from_json(json.loads(text)) == tokenizer
 
 
-NAMES = "characters, words, symbols, tagged or subwords"
+NAMES = "characters, words, symbols, tagged, sounds or subwords"
 
 
 @pytest.mark.parametrize(
@@ -167,6 +224,18 @@ NAMES = "characters, words, symbols, tagged or subwords"
         (
             {"kind": "words", "model": ""},
             "tokenizer words has ['kind', 'model'], but it must have ['kind']",
+        ),
+        (
+            {"kind": "sounds"},
+            "tokenizer sounds has ['kind'], but it must have ['form', 'kind']",
+        ),
+        (
+            {"kind": "sounds", "form": "NFX"},
+            "form of sounds = 'NFX', but it must be NFC, NFD, NFKC or none",
+        ),
+        (
+            {"kind": "sounds", "form": ["NFC"]},
+            "form of sounds = ['NFC'], but it must be NFC, NFD, NFKC or none",
         ),
         (
             {"kind": "subwords"},
