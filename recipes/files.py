@@ -46,12 +46,10 @@ def with_tags(paths: Mapping[str, Path], out: Path, times: Mapping[str, int] | N
     return _lines(out, found)
 
 
-def with_invented(path: Path, name: str, count: int, work: Path) -> Path:
-    """Write words in the manner of a language's own, each with the name of the language."""
+def with_invented(path: Path, count: int, out: Path, name: str = "") -> Path:
+    """Write words in the manner of a language's own, each with the name of the language, if any."""
     words = [normalize(line.split("\t")[0], "NFD") for line in lines_of(path)]
-    return _lines(
-        work / f"{name}.invented.txt", [f"{word} {name}" for word in invented(words, count)]
-    )
+    return _lines(out, [f"{word} {name}".rstrip() for word in invented(words, count)])
 
 
 def with_lemmas(path: Path, out: Path) -> Path:

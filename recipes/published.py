@@ -54,6 +54,7 @@ PUBLISHED: dict[str, dict[str, tuple[str, str]]] = {
     "g2p-languages": _SOUNDS,
     "g2p-after": _SOUNDS | {f"{name}-vaswani2017": both for name, both in _SOUNDS.items()},
     "g2p-taught": _SOUNDS | {f"{name}-vaswani2017": both for name, both in _SOUNDS.items()},
+    "g2p-taught-alone": _SOUNDS,
     "inflection": _FORMS,
     "multi30k-vaswani2017": {"en-de": ("", "41.02"), "de-en": ("", "36.5 to 37.4")},
     "multi30k-bahdanau2015": {"de-en": ("", "28.11")},
@@ -66,6 +67,7 @@ WORD_ERRORS = (
     "g2p-together",
     "g2p-after",
     "g2p-taught",
+    "g2p-taught-alone",
     "papers-sounds",
 )
 """Tasks whose score is the share of words that are wrong."""

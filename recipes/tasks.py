@@ -145,7 +145,10 @@ def _tagged(name: str, path: Path, work: Path, times: int = 1) -> Path:
 TEACHERS = 2
 """Seeds of either kind that teach together."""
 
-LESSONS = {"g2p-after-low": (3, 4000), "g2p-after-medium": (1, 8000)}
+ALONE = 3
+"""Seeds that teach together where all of them learned one language."""
+
+LESSONS = {"low": (3, 4000), "medium": (1, 8000)}
 """How often real words are read, and how many are invented."""
 
 
@@ -159,8 +162,8 @@ def _sounds_taught(data: Path, work: Path) -> Iterator[Part]:
         teachers = [
             Job("g2p-after", part, seed) for part in kinds for seed in range(1, TEACHERS + 1)
         ]
-        times, count = LESSONS[kinds[0].config]
-        unknown = with_invented(trained[name], name, count, work)
+        times, count = LESSONS[kinds[0].config.removeprefix("g2p-after-")]
+        unknown = with_invented(trained[name], count, work / f"{name}.invented.txt", name)
         for part in kinds:
             yield replace(
                 part,
@@ -169,6 +172,20 @@ def _sounds_taught(data: Path, work: Path) -> Iterator[Part]:
                 teachers=tuple(teachers),
                 unknown=unknown,
             )
+
+
+def _sounds_taught_alone(data: Path, work: Path) -> Iterator[Part]:
+    """Let models of one language say together how invented words sound, and learn that too."""
+    for part in _sounds(data, work):
+        if part.config == "g2p-high":
+            continue
+        times, count = LESSONS[part.config.removeprefix("g2p-")]
+        yield replace(
+            part,
+            pairs=one_after_another([part.pairs] * times, work / f"{part.pairs.stem}.{times}.tsv"),
+            teachers=tuple(Job("g2p-languages", part, seed) for seed in range(1, ALONE + 1)),
+            unknown=with_invented(part.pairs, count, work / f"{part.name}.alone.txt"),
+        )
 
 
 def _inflection(data: Path, work: Path) -> Iterator[Part]:
@@ -298,6 +315,7 @@ TASKS: dict[str, Task] = {
     "g2p-together": Task(_sounds_together, "exact,per", looks=by_tag),
     "g2p-after": Task(_sounds_after, "exact,per"),
     "g2p-taught": Task(_sounds_taught, "exact,per"),
+    "g2p-taught-alone": Task(_sounds_taught_alone, "exact,per"),
     "inflection": Task(_inflection, "exact,cer"),
     "multi30k-vaswani2017": Task(
         _captions("multi30k-vaswani2017", "en-de", "de-en"), "bleu:none,chrf"

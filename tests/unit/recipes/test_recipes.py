@@ -106,6 +106,17 @@ def test_what_models_need_is_made_stage_by_stage(data, tmp_path):
     assert len(stages) == 2
 
 
+def test_models_of_one_language_teach_another_of_it(data, tmp_path):
+    (part,) = TASKS["g2p-taught-alone"].parts(data, tmp_path)
+    (alone,) = TASKS["g2p-languages"].parts(data, tmp_path)
+    assert (part.name, part.config) == ("xyz", "g2p-low") == (alone.name, alone.config)
+    (stage,) = before([Job("g2p-taught-alone", part, 1)])
+    assert stage == [Job("g2p-languages", alone, seed) for seed in (1, 2, 3)]
+    assert part.pairs.read_text() == 3 * PAIRS
+    words = [line.split("\t")[0] for line in PAIRS.splitlines()]
+    assert part.unknown.read_text().splitlines() == invented(words, 4000)
+
+
 def test_invented_words_are_new_and_of_known_pieces():
     words = ["banana", "bandana", "canal"]
     found = invented(words, 20)
