@@ -29,7 +29,11 @@ LENGTHS = (4, 7, 10, 13, 16, 19, 22, 26)
 def regard(*words: object, lines: str | None = None) -> str:
     """Run the command line, on lines or on none; what it says of its progress is left alone."""
     done = subprocess.run(
-        [*COMMAND, *map(str, words)], stdout=subprocess.PIPE, input=lines, text=True, check=False
+        [*COMMAND, *map(str, words)],
+        stdout=subprocess.PIPE,
+        input=lines,
+        encoding="utf-8",
+        check=False,
     )
     if done.returncode:
         sys.stderr.write(f"regard {words[0]} ended with {done.returncode}; see above\n")
@@ -81,7 +85,8 @@ def taught(part: Part, given: argparse.Namespace) -> Path:
         answers = regard("translate", *models, "--device", given.device, lines=unknown)
         pairs = zip(unknown.split("\n"), answers.split("\n"), strict=True)
         said = "".join(f"{line}\t{answer}\n" for line, answer in pairs if answer)
-        written(out, part.pairs.read_text(encoding="utf-8") + said)
+        # the same lessons as before are new ones too
+        written(out, part.pairs.read_text(encoding="utf-8") + said).touch()
     return out
 
 

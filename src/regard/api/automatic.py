@@ -137,12 +137,11 @@ def _text(look: Look, tree: Tree) -> Iterator[tuple[str, Any, str]]:
         ("target", look.target, look.source),
     ):
         kind, reason = _tokenizer(side, other)
-        # one vocabulary needs one kind: the targets have no tags, and one side alone has marks
+        # one vocabulary needs one kind: targets have no tags, and one side alone may have marks
         if name == "source" and side.tagged and other.mean_words <= 3 and not shared:
             kind, reason = "tagged", f"every line ends in some of {len(side.tags):,} tags"
-        if kind == "symbols" and not shared and side.parts <= 0.9 * len(side.words):
-            kind = "sounds"
-            reason += f", {side.parts:,} where the marks of each are taken off"
+        if kind == "symbols" and not shared and (parts := side.parts) <= 0.9 * len(side.words):
+            kind, reason = "sounds", f"{reason}, {parts:,} where the marks of each are taken off"
         kinds[name] = tree["text"].get(name, kind)
         yield name, kind, reason
         if kinds[name] in SUBWORDS:
@@ -190,7 +189,7 @@ def _data(look: Look, tree: Tree) -> Iterator[tuple[str, Any, str]]:
 
 
 def _longest(side: SideLook, kind: object) -> int:
-    """Return the symbols of the longest line; of subwords, which are not cut yet, a bound."""
+    """Return the symbols of the longest line; of subwords and sounds, not cut yet, a bound."""
     if kind in ("words", "symbols"):
         return 2 * max(side.word_lengths) if kind == "words" else max(side.word_lengths)
     return max(side.lengths)
@@ -198,8 +197,10 @@ def _longest(side: SideLook, kind: object) -> int:
 
 def _symbols(side: SideLook, kind: object) -> float:
     """Return the symbols of a line on average, the end included."""
-    if kind in ("words", "symbols", "sounds"):
+    if kind in ("words", "symbols"):
         return side.mean_words + 1
+    if kind == "sounds":
+        return side.mean_words + side.mean_marks + 1
     if kind in SUBWORDS:
         return 1.5 * side.mean_words + 1
     return side.mean_length + 1

@@ -37,6 +37,7 @@ _TAG_SIGNS = frozenset(map(chr, range(33, 127))) - frozenset("abcdefghijklmnopqr
 class SideLook:
     """One side of all pairs; of its words, the first `MANY_WORDS` different ones."""
 
+    sounds: Sounds
     lines: int = 0
     characters: Counter[str] = field(default_factory=Counter)
     lengths: Counter[int] = field(default_factory=Counter)
@@ -109,8 +110,14 @@ class SideLook:
 
     @property
     def parts(self) -> int:
-        """How many different ones there are where the words are sounds and each mark is apart."""
-        return len({part for word in self.words for part in Sounds().split(word)})
+        """How many different tokens `sounds` makes of the words."""
+        return len({part for word in self.words for part in self.sounds.split(word)})
+
+    @property
+    def mean_marks(self) -> float:
+        """Marks of a line, on average: what `sounds` may take off a letter."""
+        marks = {one: len(self.sounds.split(f"x{one}")) - 1 for one in self.characters}
+        return sum(marks[one] * count for one, count in self.characters.items()) / self.lines
 
     @property
     def repeats(self) -> float:
@@ -123,7 +130,7 @@ class Look:
     """What the pairs look like, normalized, and a fingerprint of them in their order."""
 
     def __init__(self, pairs: Iterable[tuple[str, str]], normalization: str) -> None:
-        self.source, self.target = SideLook(), SideLook()
+        self.source, self.target = (SideLook(Sounds(normalization)) for _ in range(2))
         places, digest = _Lowest(), hashlib.sha256()
         for source, target in normalized(pairs, normalization):
             self.source.add(source)

@@ -11,7 +11,7 @@ from regard.cli.options import choice, file_argument, file_option, whole
 if TYPE_CHECKING:
     from regard.text.vectors import Method, Vectors
 
-METHODS, TOKENS = ("skip-gram", "cbow"), ("words", "characters", "symbols")
+METHODS, TOKENS = ("skip-gram", "cbow"), ("words", "characters", "symbols", "sounds")
 
 SHOWN, MAPPED = 8, 150
 """Words whose neighbours are printed, and words on the map."""
@@ -68,9 +68,10 @@ class _Lines:
 
     def __init__(self, path: Path, kind: str, progress: Callable[[int], None] | None) -> None:
         from regard.data.pairs import read_lines
-        from regard.text.tokenizers import Characters, Symbols, Tokenizer, Words
+        from regard.text.tokenizers import Characters, Sounds, Symbols, Tokenizer, Words
 
-        kinds: dict[str, Tokenizer] = {kind.kind: kind() for kind in (Words, Characters, Symbols)}
+        every = (Words, Characters, Symbols, Sounds)
+        kinds: dict[str, Tokenizer] = {one.kind: one() for one in every}
         self.split, self.path = kinds[kind].split, str(path)
         # what comes by a pipe comes once
         self.kept = [line for _, line in read_lines("-")] if str(path) == "-" else None

@@ -49,7 +49,7 @@ class TextConfig:
     source: TokenizerName = "characters"
     """Symbols of a source line: its characters, words, what spaces divide, or learned subwords;
     tagged: characters, and the tags of the last word, which `;` divides, each as one; sounds: what
-    spaces divide, and each mark of it by itself, as aː is a and ː."""
+    spaces divide, and each mark behind it by itself, as aː is a and ː."""
 
     target: TokenizerName = "characters"
     """Symbols of a target line."""

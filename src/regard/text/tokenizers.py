@@ -90,7 +90,7 @@ class Symbols(Tokenizer):
 @final
 @dataclass(frozen=True)
 class Sounds(Tokenizer):
-    """Symbols between spaces, each letter or pair of letters a token, and each mark behind it.
+    """Symbols between spaces: the letters of each are a token, each mark behind them another.
 
     `t͡ʃʰ aː` is `t͡ʃ ◌ʰ a ◌ː`, so that what is learned of a length or a tone is learned of all
     sounds that have it. Accents that are written into their letters are marks too: lines come and
@@ -140,7 +140,8 @@ def _sound(symbol: str) -> list[str]:
 
 def _is_mark(character: str) -> bool:
     """Whether it says something of the letter before it: an accent, a length, an aspiration."""
-    return unicodedata.category(character) in {"Mn", "Mc", "Me", "Lm", "Sk"}
+    category = unicodedata.category(character)
+    return category.startswith("M") or category in {"Lm", "Sk"}
 
 
 @final
@@ -308,7 +309,7 @@ def tokenizer_from_json(value: object) -> Tokenizer:
     if kind not in KINDS:
         names = f"{', '.join(KINDS[:-1])} or {KINDS[-1]}"
         raise ValueError(f"tokenizer kind = {shortened(kind)}, but it must be {names}")
-    expected = {"kind", *([_MORE[kind]] if kind in _MORE else [])}
+    expected = {"kind"} | ({_MORE[kind]} if kind in _MORE else set())
     if value.keys() != expected:
         raise ValueError(
             f"tokenizer {kind} has {shortened(sorted(map(str, value)))}, but it must have "

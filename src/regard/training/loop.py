@@ -2,7 +2,8 @@
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -99,27 +100,30 @@ def _train(job: Job, report: Report, stop: Callable[[], bool]) -> Progress:
         progress = replace(progress, finished=progress.step >= config.max_steps or tired)
     job.folder.shorten_log(progress.step)
     deadline = time.monotonic() + 60 * config.max_minutes if config.max_minutes else float("inf")
-    batches = stream(job, progress)
-    batches = ahead(batches) if on_gpu else batches
     losses = _Losses(job, report, late=on_gpu)
     report.start(progress.step)
-    while not progress.finished:
-        group = list(islice(batches, config.accumulate))
-        progress = replace(progress, step=progress.step + 1, epoch=group[-1][0], batch=group[-1][1])
-        taken = [batch for _, _, batch in group]
-        losses.add(progress.step, *update(job, optimizer, gradients, taken, progress.step))
-        last = progress.step >= config.max_steps or time.monotonic() > deadline
-        if progress.step % config.validate_every == 0 or last:
-            losses.tell()
-            progress = _validate(job, progress, report)
-            last = last or 0 < config.patience <= progress.stale
-        interrupted = stop()
-        progress = replace(progress, finished=last)
-        if progress.step % config.save_every == 0 or last or interrupted:
-            losses.tell()
-            job.folder.save(progress, model, optimizer, job.recipe)
-        if interrupted:
-            break
+    made = stream(job, progress)
+    # a thread that makes them in advance ends with the run, however that ends
+    with closing(ahead(made) if on_gpu else made) as batches:
+        while not progress.finished:
+            group = list(islice(batches, config.accumulate))
+            progress = replace(
+                progress, step=progress.step + 1, epoch=group[-1][0], batch=group[-1][1]
+            )
+            taken = [batch for _, _, batch in group]
+            losses.add(progress.step, *update(job, optimizer, gradients, taken, progress.step))
+            last = progress.step >= config.max_steps or time.monotonic() > deadline
+            if progress.step % config.validate_every == 0 or last:
+                losses.tell()
+                progress = _validate(job, progress, report)
+                last = last or 0 < config.patience <= progress.stale
+            interrupted = stop()
+            progress = replace(progress, finished=last)
+            if progress.step % config.save_every == 0 or last or interrupted:
+                losses.tell()
+                job.folder.save(progress, model, optimizer, job.recipe)
+            if interrupted:
+                break
     return progress
 
 
@@ -147,7 +151,7 @@ class _Losses:
                 self.job.folder.log({"step": step, "loss": mean, "rate": rate, "tokens": tokens})
 
 
-def stream(job: Job, progress: Progress) -> Iterator[tuple[int, int, Batch]]:
+def stream(job: Job, progress: Progress) -> Generator[tuple[int, int, Batch], None, None]:
     """Yield batches without end from a position on, each with the position behind it.
 
     Where work is recorded, there are few shapes of them.

@@ -5,7 +5,7 @@ there are few recordings. Nothing here waits for the device.
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import fields
 from queue import Full, Queue
@@ -43,8 +43,11 @@ def repeatable(device: torch.device, precision: str) -> Iterator[None]:
 T = TypeVar("T")
 
 
-def ahead(items: Iterator[T], count: int = 4) -> Iterator[T]:
-    """Yield items that a thread of its own makes meanwhile, a few of them in advance."""
+def ahead(items: Iterator[T], count: int = 4) -> Generator[T, None, None]:
+    """Yield items that a thread of its own makes meanwhile, a few of them in advance.
+
+    Close it: the thread is waited for, and when Python ends it is too late for that.
+    """
     made: Queue[T | BaseException] = Queue(count)
     left = Event()
 

@@ -75,12 +75,20 @@ def test_sounds_with_marks_are_cut_where_fewer_symbols_are_left():
     assert chosen(SOUNDS, {"text": {"target": "symbols"}}).settings.text.target == "symbols"
     few = [*SOUNDS, ("x", "k s"), ("z", "t s")]
     assert chosen(few).settings.text.target == "symbols"
+    # a source may be sounds as well
+    turned = chosen([(target, source) for source, target in SOUNDS]).settings.text
+    assert (turned.source, turned.target) == ("sounds", "characters")
+    # where lines stay as they are, such accents do too
+    assert choose(look(accents, "none"), {}).settings.text.target == "symbols"
+    assert choose(look(SOUNDS, "none"), {}).settings.text.target == "sounds"
 
 
-def test_sounds_are_as_long_as_their_symbols():
-    marks = chosen([(a, b.replace("ː", "")) for a, b in SOUNDS] * 500).settings
-    assert marks.text.target == "symbols"
-    assert chosen(SOUNDS * 500).settings.train.batch_tokens == marks.train.batch_tokens
+def test_marks_of_sounds_are_counted():
+    # 12 symbols and 4 marks in five lines, and an end in each
+    found = chosen(SOUNDS * 1000, {"text": {"source": "words"}})
+    assert found.settings.text.target == "sounds"
+    reasons = {one.name: one.reason for one in found.reasons}
+    assert reasons["train.batch_tokens"].startswith("about 21,000 symbols")
     # twice the 59 characters of the longest line: a mark has no space before it
     assert chosen([*SOUNDS, ("a", " ".join(["aː"] * 20))]).settings.data.max_target_length == 118
 

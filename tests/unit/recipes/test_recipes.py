@@ -9,10 +9,12 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import regard
+from recipes import run as runner
 from recipes.couplets import copied, looked_at, pattern
 from recipes.files import written as write
 from recipes.run import before, by_length, newer
@@ -139,6 +141,30 @@ def test_what_was_made_of_something_newer_is_made_again(tmp_path):
         os.utime(made, ns=(10, 10))
         os.utime(source, ns=(at, at))
         assert newer(made, [source]) == expected
+
+
+def test_lessons_are_made_once_after_new_teachers_though_they_say_the_same(
+    data, tmp_path, monkeypatch
+):
+    (part,) = TASKS["g2p-taught-alone"].parts(data, tmp_path)
+    said = []
+
+    def translated(*words, lines):
+        said.append(words[0])
+        return lines.upper()
+
+    monkeypatch.setattr(runner, "regard", translated)
+    given = SimpleNamespace(work=tmp_path, device="cpu")
+    for teacher in part.teachers:
+        teacher.model(tmp_path).touch()
+    lessons = runner.taught(part, given)
+    assert runner.taught(part, given) == lessons
+    assert said == ["translate"]
+    # the teachers are newer
+    os.utime(lessons, ns=(1, 1))
+    for _ in range(2):
+        runner.taught(part, given)
+        assert said == ["translate"] * 2
 
 
 def test_a_file_that_holds_the_same_is_left_alone(tmp_path):

@@ -46,6 +46,7 @@ def test_symbols_stand_between_runs_of_spaces():
         ("ⁿdʷ ˈaɪ", "ⁿd ◌ʷ ˈaɪ"),
         # a tone that stands by itself is no mark on anything
         ("m a ˧˨", "m a ˧˨"),
+        ("ma˧˨ कि", "ma ◌˧ ◌˨ क ◌ि"),
         ("HH AH0", "HH AH0"),
         ("◌ː ␛ː", "␛1 ◌ː ␛0 ◌ː"),
         ("  a  b ", "a b"),
@@ -79,8 +80,11 @@ def test_sounds_come_back_whatever_stands_in_them(line, form):
 def test_sounds_join_whatever_a_model_says(said):
     joined = Sounds().join(said)
     assert joined == " ".join(joined.split())
-    # a mark with nothing before it stands by itself
+
+
+def test_a_mark_with_nothing_before_it_stands_by_itself():
     assert Sounds().join(["◌ː", "a"]) == "ː a"
+    assert Sounds().join(["a", "�", "◌ː"]) == "a �ː"
 
 
 @pytest.mark.parametrize(

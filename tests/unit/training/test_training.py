@@ -15,6 +15,7 @@ import torch
 
 from regard.config.settings import TrainConfig
 from regard.errors import InputError
+from regard.training import loop
 from regard.training.loop import Validation, batch_loss, learned, stream, train
 from regard.training.optimizer import make_optimizer, optimizer_tensors, restore_optimizer
 from regard.training.schedule import learning_rate
@@ -94,6 +95,28 @@ def test_patience_stops_a_run_that_no_longer_gets_better(tmp_path):
     progress = train(made, Silent())
     assert (progress.step, progress.best, progress.best_step) == (10, 5.0, 4)
     assert train(made, Silent()) == progress
+
+
+def test_batches_are_not_made_beyond_the_run_however_it_ends(tmp_path, monkeypatch):
+    """Nothing else would end a thread that makes them, while an error holds on to where it was."""
+    ended = []
+
+    def watched(job, progress):
+        try:
+            yield from stream(job, progress)
+        finally:
+            ended.append(True)
+
+    monkeypatch.setattr(loop, "stream", watched)
+    made, _, _ = job(tmp_path, max_steps=3)
+
+    def stop():
+        raise RuntimeError("out of memory")
+
+    with pytest.raises(RuntimeError, match="out of memory") as caught:
+        train(made, Silent(), stop)
+    assert ended == [True]
+    assert caught.tb is not None
 
 
 def test_a_cpu_computes_in_float32_whatever_a_gpu_is_told(tmp_path):
