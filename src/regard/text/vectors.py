@@ -78,7 +78,9 @@ class Vectors:
             with open(path, encoding="utf-8") as file:
                 size = _size(file.readline(), path)
                 for number, line in enumerate(file, start=2):
-                    word, *numbers = line.rstrip("\n").split(" ")
+                    # a space, which is a symbol among characters, stands before one that divides
+                    at = line.find(" ", 1)
+                    word, numbers = line[:at], line[at + 1 :].rstrip("\n").split(" ")
                     if len(numbers) != size:
                         problem = f"it has {len(numbers)} numbers, but it must have {size}"
                         raise DataError(str(path), number, f"{problem}; the whole file would do")

@@ -44,6 +44,17 @@ def test_symbols_keep_their_ids_and_new_ones_come_behind(model):
     assert new.settings.text == old.settings.text
 
 
+def test_sounds_are_cut_as_the_model_cuts_them(tmp_path):
+    out = tmp_path / "old.regard"
+    quick([("an", "ǎː n"), ("na", "n ǎː")] * 10, out=out, text={"target": "sounds"})
+    new = tuned(out, [("en", "ěʰ n"), ("ne", "n ěʰ")] * 10)
+    side = regard.load(out).members[0].target
+    assert set(side.vocabulary.symbols[4:]) == {"a", "n", "◌\u030c", "◌ː"}
+    assert new.members[0].target.tokenizer == side.tokenizer
+    added = new.members[0].target.vocabulary.symbols[len(side.vocabulary) :]
+    assert set(added) == {"e", "◌ʰ"}
+
+
 def test_weights_are_taken_over_and_those_of_new_symbols_are_not_the_old_ones(model):
     before = weights(regard.load(model))
     after = weights(tuned(model, learning_rate=1e-9, warmup_steps=0))

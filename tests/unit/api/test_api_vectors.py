@@ -69,3 +69,19 @@ def test_the_command_learns_prints_draws_and_says_what_is_next(tmp_path, capsys,
     assert ">the</text>" in drawn
     assert main(["embed", str(tmp_path / "none.txt")]) == 2
     assert "no such file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("words", {"ǎː", "t͡ʃ"}),
+        ("symbols", {"ǎː", "t͡ʃ"}),
+        ("sounds", {"a", "◌\u030c", "◌ː", "t͡ʃ"}),
+        ("characters", {"ǎ", "ː", " ", "t", "\u0361", "ʃ"}),
+    ],
+)
+def test_vectors_are_learned_of_the_tokens_that_are_asked_for(tmp_path, kind, expected):
+    text, out = tmp_path / "text.txt", tmp_path / "v.txt"
+    text.write_text("ǎː t͡ʃ\n" * 30, encoding="utf-8")
+    assert main(["embed", str(text), "--out", str(out), "--size=2", f"--tokens={kind}"]) == 0
+    assert set(Vectors.load(out).words) == expected
