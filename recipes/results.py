@@ -75,7 +75,11 @@ def _row(task: str, part: str, logs: list[Log]) -> list[str]:
 
 def _mean(task: str, parts: dict[str, list[Log]]) -> list[str]:
     """Return the row of a mean over parts, with that of what was published for all of them."""
-    scores = [score_of(log, "dev", task) or 0.0 for logs in parts.values() for log in logs]
+    # each part counts once, however many seeds it has
+    scores = [
+        sum(score_of(log, "dev", task) or 0.0 for log in logs) / len(logs)
+        for logs in parts.values()
+    ]
     row = [task, f"mean of {len(parts)}", _metric(task, next(iter(parts.values()))), ""]
     row += [f"{sum(scores) / len(scores):.2f}", ""]
     for column in zip(

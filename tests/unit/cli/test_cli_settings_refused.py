@@ -61,7 +61,7 @@ def test_a_device_that_is_not_here_is_refused(refused, pairs, capitals):
 
 SEVERAL = """regard: settings: model.hidden_size = wide, but it must be a whole number, at least 1
 regard: settings: text.source = letters, but it must be characters, words, symbols, tagged, \
-unigram or bpe; characters would do
+sounds, unigram or bpe; characters would do
 regard: settings: train.max_steps = "many", but it must be a whole number, at least 1
 regard: settings: train.sede is no setting; train.seed would do
 """
