@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, cast, final
+from typing import Any, NamedTuple, cast, final, get_args
 
 from regard import __version__
 from regard.api.look import Look, normalized, place
@@ -20,8 +20,8 @@ from regard.data.corpus import Corpus, write_corpus
 from regard.errors import DataError, unwritable
 from regard.files import replace_file
 from regard.text.side import Side
-from regard.text.subwords import train_subwords
-from regard.text.tokenizers import plain_tokenizer
+from regard.text.subwords import Kind, train_subwords
+from regard.text.tokenizers import Tokenizer, plain_tokenizer
 from regard.text.vocabulary import Vocabulary
 
 Lines = Callable[[], Iterator[tuple[str, str]]]
@@ -192,13 +192,12 @@ def _side(
     if older is not None:
         found = Vocabulary.build(map(older.tokenizer.split, lines), None, settings.text.min_count)
         return replace(older, vocabulary=older.vocabulary.extended(found))
-    tokenizer = plain_tokenizer(kind, form)
-    if tokenizer is not None:
-        bounds = size, settings.text.min_count
-    else:
-        subword = cast(Literal["unigram", "bpe"], kind)
+    tokenizer: Tokenizer
+    if kind in get_args(Kind):
         # pieces were counted as they were learned, and spell whatever is rare
-        tokenizer, bounds = train_subwords(lines, size, subword, seed), (None, 1)
+        tokenizer, bounds = train_subwords(lines, size, cast(Kind, kind), seed), (None, 1)
+    else:
+        tokenizer, bounds = plain_tokenizer(kind, form), (size, settings.text.min_count)
     return Side(form, tokenizer, Vocabulary.build(map(tokenizer.split, lines), *bounds))
 
 

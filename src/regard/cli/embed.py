@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 METHODS, TOKENS = ("skip-gram", "cbow"), ("words", "characters", "symbols", "sounds")
 
+FORM = "NFC"
+"""Unicode form of the lines, as pairs have it unless they are told otherwise."""
+
 SHOWN, MAPPED = 8, 150
 """Words whose neighbours are printed, and words on the map."""
 
@@ -68,11 +71,9 @@ class _Lines:
 
     def __init__(self, path: Path, kind: str, progress: Callable[[int], None] | None) -> None:
         from regard.data.pairs import read_lines
-        from regard.text.tokenizers import Characters, Sounds, Symbols, Tokenizer, Words
+        from regard.text.tokenizers import plain_tokenizer
 
-        every = (Words, Characters, Symbols, Sounds)
-        kinds: dict[str, Tokenizer] = {one.kind: one() for one in every}
-        self.split, self.path = kinds[kind].split, str(path)
+        self.split, self.path = plain_tokenizer(kind, FORM).split, str(path)
         # what comes by a pipe comes once
         self.kept = [line for _, line in read_lines("-")] if str(path) == "-" else None
         self.progress = progress
@@ -83,7 +84,7 @@ class _Lines:
 
         read = (line for _, line in read_lines(self.path)) if self.kept is None else self.kept
         for line in read:
-            if tokens := self.split(normalize(line, "NFC")):
+            if tokens := self.split(normalize(line, FORM)):
                 yield tokens
         if self.progress is not None:
             self.progress(1)

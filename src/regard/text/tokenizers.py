@@ -294,11 +294,9 @@ KINDS = (*_PLAIN, *_MORE)
 """The names of all kinds of tokenizer."""
 
 
-def plain_tokenizer(kind: str, form: str) -> Tokenizer | None:
-    """Return a tokenizer that learns nothing, for lines in a form; None where that kind does."""
-    if kind == Sounds.kind:
-        return Sounds(form)
-    return _PLAIN[kind]() if kind in _PLAIN else None
+def plain_tokenizer(kind: str, form: str) -> Tokenizer:
+    """Return a tokenizer of a kind that learns nothing, for lines in a normalization form."""
+    return Sounds(form) if kind == Sounds.kind else _PLAIN[kind]()
 
 
 def tokenizer_from_json(value: object) -> Tokenizer:
@@ -317,7 +315,7 @@ def tokenizer_from_json(value: object) -> Tokenizer:
         )
     if kind == Subwords.kind:
         return Subwords(_decoded(value["model"]))
-    return Sounds(value["form"]) if kind == Sounds.kind else _PLAIN[kind]()
+    return plain_tokenizer(kind, value.get("form", ""))
 
 
 def _decoded(model: object) -> bytes:
