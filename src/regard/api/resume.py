@@ -9,6 +9,7 @@ from regard import __version__
 from regard.api.order import Order
 from regard.config.toml import differences, settings_from
 from regard.errors import ConfigError
+from regard.kernels import has_bfloat16
 from regard.training.state import RunFolder
 
 FIXED = ("data.", "text.", "model.", "train.metric:", "train.optimizer:")
@@ -19,10 +20,13 @@ def environment(device: torch.device) -> dict[str, Any]:
     """Return what the last bit of an update depends on, besides the settings."""
     import numpy as np
 
+    instructions = [torch.backends.cpu.get_cpu_capability()]
+    if has_bfloat16("cpu"):
+        instructions.append("bfloat16")
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else platform.machine()
     return {
         "device": f"{device.type} {name}",
-        "instructions": torch.backends.cpu.get_cpu_capability(),
+        "instructions": " ".join(instructions),
         "numpy": np.__version__,
         "regard": __version__,
         "threads": torch.get_num_threads(),

@@ -23,11 +23,12 @@ def doctor() -> None:
     import torch
 
     from regard import __version__
-    from regard.kernels import CHOICES
+    from regard.kernels import CHOICES, has_bfloat16
 
     print(f"regard {__version__}, torch {torch.__version__}, {torch.get_num_threads()} threads")
     devices = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
-    print("devices: " + ", ".join(["CPU", *devices]))
+    chip = "CPU, which multiplies bfloat16" if has_bfloat16("cpu") else "CPU"
+    print("devices: " + ", ".join([chip, *devices]))
     for package, would in EXTRAS.items():
         print(f"{package}: {_installed(package) or f'not installed; {would} would do'}")
     print()

@@ -1,6 +1,6 @@
 """Ops: each has one definition in `reference.py`, perhaps a faster equal, and one choice runs."""
 
-from regard.kernels.choose import CHOICES, adadelta
+from regard.kernels.choose import CHOICES, adadelta, has_bfloat16
 from regard.kernels.reference import (
     Asking,
     CellName,
@@ -50,6 +50,7 @@ __all__ = [
     "gru_before_both",
     "gru_before_gates",
     "gru_before_scan",
+    "has_bfloat16",
     "last_visible",
     "linear",
     "linear_loss",

@@ -25,6 +25,17 @@ from regard.kernels import (
 )
 
 
+def has_bfloat16(device: str) -> bool:
+    """Whether a device multiplies bfloat16 itself; a CPU that must imitate it takes far longer.
+
+    A torch that cannot say of a CPU is taken to mean that it does not.
+    """
+    if device != "cpu":
+        return True
+    capabilities = getattr(torch.cpu, "get_capabilities", dict)()
+    return bool(capabilities.get("avx512_bf16"))
+
+
 class Call(NamedTuple):
     """What an implementation is asked for; without arguments, whether it would run at all."""
 

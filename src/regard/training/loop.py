@@ -14,6 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.optim import Optimizer
 
+from regard import kernels
 from regard.config.settings import TrainConfig
 from regard.data.batches import Batch, make_batch
 from regard.data.buckets import Buckets
@@ -184,8 +185,7 @@ def make_gradients(model: Seq2Seq, config: TrainConfig) -> Gradients:
 def batch_loss(model: Seq2Seq, config: TrainConfig, batch: Batch) -> Float[Tensor, ""]:
     """Return the summed loss of a batch, wherever it lies."""
     device = model.device
-    # few CPUs have bfloat16, and the others take many times as long to imitate it
-    rough = config.precision == "bfloat16" and device.type != "cpu"
+    rough = config.precision == "bfloat16" and kernels.has_bfloat16(device.type)
     with torch.autocast(device.type, torch.bfloat16, enabled=rough):
         b = batch.to(device)
         given = b.source, b.source_mask, b.fed, b.target, b.target_mask

@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from regard import kernels
 from regard.config.settings import TrainConfig
 from regard.errors import InputError
+from regard.models import PRESETS
 from regard.training import loop
 from regard.training.loop import Validation, batch_loss, learned, stream, train
 from regard.training.optimizer import make_optimizer, optimizer_tensors, restore_optimizer
@@ -119,13 +121,26 @@ def test_batches_are_not_made_beyond_the_run_however_it_ends(tmp_path, monkeypat
     assert caught.tb is not None
 
 
-def test_a_cpu_computes_in_float32_whatever_a_gpu_is_told(tmp_path):
-    found = []
-    for precision in ("float32", "bfloat16"):
-        made, _, _ = job(tmp_path / precision, max_steps=3, precision=precision)
+@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("has_it", [True, False])
+def test_a_cpu_computes_in_bfloat16_where_it_has_it(tmp_path, monkeypatch, has_it, name):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": has_it})
+    found = {}
+    for precision in ("float32", "tf32", "bfloat16"):
+        made, _, _ = job(tmp_path / precision, name, max_steps=3, precision=precision)
         train(made, Silent())
-        found.append([parameter.detach().clone() for parameter in made.model.parameters()])
-    assert all(torch.equal(one, other) for one, other in zip(*found, strict=True))
+        found[precision] = torch.cat([p.detach().flatten() for p in made.model.parameters()])
+    exact, usual, rough = found.values()
+    assert torch.equal(exact, usual)
+    assert torch.equal(exact, rough) is not has_it
+    # of what three updates moved, some hundredths are rounding
+    torch.testing.assert_close(exact, rough, rtol=0.0, atol=0.02)
+
+
+def test_a_torch_that_cannot_say_what_a_cpu_has_means_float32(monkeypatch):
+    monkeypatch.delattr(torch.cpu, "get_capabilities", raising=False)
+    assert not kernels.has_bfloat16("cpu")
+    assert kernels.has_bfloat16("cuda")
 
 
 def test_averaging_takes_the_mean_of_the_kept_checkpoints(tmp_path):
@@ -204,13 +219,16 @@ def test_a_killed_run_ends_in_the_same_bytes(tmp_path):
     assert logs[0] == logs[1]
 
 
-def test_an_interrupted_run_saves_and_goes_on(tmp_path):
-    run(tmp_path / "whole", **RESUMED)
-    made, _, _ = job(tmp_path / "stopped", **RESUMED)
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_an_interrupted_run_saves_and_goes_on(tmp_path, monkeypatch, precision):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": True})
+    options = {**RESUMED, "precision": precision}
+    run(tmp_path / "whole", **options)
+    made, _, _ = job(tmp_path / "stopped", **options)
     asked = iter([False] * 12 + [True])
     progress = train(made, Silent(), stop=lambda: next(asked))
     assert (progress.step, progress.finished) == (13, False)
-    run(tmp_path / "stopped", **RESUMED)
+    run(tmp_path / "stopped", **options)
     assert digest(tmp_path / "stopped") == digest(tmp_path / "whole")
 
 
