@@ -158,6 +158,36 @@ def _tagged(name: str, path: Path, work: Path, times: int = 1) -> Path:
     return with_tags({name: path}, work / f"{path.stem}.tagged{times}.tsv", {name: times})
 
 
+THINNED = 2
+"""Of so many words of a language of thousands one is read, for the sake of the scarce ones."""
+
+
+def _sounds_scarce(data: Path, work: Path) -> Iterator[Part]:
+    """Learn all languages with marks apart, the scarce ones most, then go on in each of those."""
+    parts = {part.name: part for part in _sounds(data, work) if part.config != "g2p-high"}
+    scarce = {name: SCARCE for name, part in parts.items() if part.config == "g2p-low"}
+    files = {
+        name: part.pairs if name in scarce else every(THINNED, part.pairs, work)
+        for name, part in parts.items()
+    }
+    if not scarce:
+        return
+    pairs = with_tags(files, work / "scarce.train.tsv", scarce)
+    dev = with_tags({name: parts[name].dev for name in scarce}, work / "scarce.dev.tsv")
+    whole = Part("all", "g2p-scarce", pairs, dev)
+    for name in scarce:
+        part = parts[name]
+        yield replace(
+            part,
+            config="g2p-after-low",
+            pairs=_tagged(name, part.pairs, work),
+            dev=_tagged(name, part.dev, work),
+            test=_tagged(name, part.test, work) if part.test else None,
+            more=("--set", "text.target=sounds"),
+            after=("g2p-scarce", whole),
+        )
+
+
 TEACHERS = 2
 """Seeds of either kind that teach together."""
 
@@ -325,6 +355,7 @@ TASKS: dict[str, Task] = {
     "g2p-agreed": Task(_sounds_agreed, "exact,per"),
     "g2p-together": Task(_sounds_together, "exact,per", looks=by_tag),
     "g2p-after": Task(_sounds_after, "exact,per"),
+    "g2p-scarce": Task(_sounds_scarce, "exact,per"),
     "g2p-taught": Task(_sounds_taught, "exact,per"),
     "g2p-taught-alone": Task(_sounds_taught_alone, "exact,per"),
     "inflection": Task(_inflection, "exact,cer"),
