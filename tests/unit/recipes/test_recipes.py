@@ -57,11 +57,20 @@ def data(tmp_path):
     return tmp_path
 
 
+@pytest.fixture
+def another(data):
+    """A language of thousands of words besides, which is told more than its settings."""
+    for split in ("train", "dev"):
+        path = data / "sigmorphon2021-g2p" / "medium" / f"hbs_latn_{split}.tsv"
+        written(path, PAIRS, packed=False)
+
+
 def run(*words):
     command = [sys.executable, "-m", "recipes.run", *map(str, words)]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.usefixtures("another")
 @pytest.mark.parametrize("name", TASKS)
 def test_every_recipe_has_its_files_and_settings_that_are_taken(name, data, tmp_path):
     parts = list(TASKS[name].parts(data, tmp_path))
@@ -94,6 +103,33 @@ def test_languages_are_named_and_the_scarce_are_read_more_often(data, tmp_path):
     assert after.pairs.read_text() == together.dev.read_text()
     assert (after.name, other.name) == ("xyz", "xyz-vaswani2017")
     assert Job("g2p-after", after, 2).needs() == (Job("g2p-together", together, 2),)
+
+
+@pytest.mark.usefixtures("another")
+def test_where_few_words_count_most_others_are_thinned(data, tmp_path):
+    (part,) = TASKS["g2p-scarce"].parts(data, tmp_path)
+    (whole,) = Job("g2p-scarce", part, 3).needs()
+    assert (part.name, whole.seed, whole.part.config) == ("xyz", 3, "g2p-scarce")
+    thinned = "".join(PAIRS.splitlines(keepends=True)[::2]).replace("\t", " hbs_latn\t")
+    assert whole.part.pairs.read_text() == 4 * PAIRS.replace("\t", " xyz\t") + thinned
+    assert part.dev.read_text() == whole.part.dev.read_text() == PAIRS.replace("\t", " xyz\t")
+
+
+@pytest.mark.usefixtures("another")
+def test_what_one_language_is_told_besides_holds_by_itself_alone(data, tmp_path):
+    told = {
+        task: part.more
+        for task in ("g2p-languages", "g2p-agreed", "g2p-after", "g2p-taught-alone")
+        for part in TASKS[task].parts(data, tmp_path)
+        if part.name == "hbs_latn"
+    }
+    longer = ("--set", "train.max_steps=13000")
+    assert told == {
+        "g2p-languages": longer,
+        "g2p-agreed": (),
+        "g2p-after": (),
+        "g2p-taught-alone": longer,
+    }
 
 
 def test_what_models_need_is_made_stage_by_stage(data, tmp_path):
