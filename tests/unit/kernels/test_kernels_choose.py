@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from regard.kernels import CHOICES, Asking
+from regard.kernels import CHOICES, Asking, has_bfloat16
 from regard.kernels.choose import Call, Candidate, Choice, on_cuda
 from regard.kernels.library import filled_linear
 
@@ -113,3 +113,15 @@ def test_only_odd_widths_are_filled_up(monkeypatch):
     monkeypatch.setattr(torch, "is_autocast_enabled", lambda device: device == "cuda")
     assert first.refuses(call) is None
     assert first.refuses(call._replace(arguments=(torch.ones(2, 624),))) == "has nothing to fill up"
+
+
+@pytest.mark.parametrize("has_it", [True, False])
+def test_bfloat16_is_for_gpus_and_for_cpus_that_have_it(monkeypatch, has_it):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": has_it})
+    assert has_bfloat16("cpu") is has_it
+    assert has_bfloat16("cuda")
+
+
+def test_a_torch_that_cannot_say_what_a_cpu_has_means_that_it_has_not(monkeypatch):
+    monkeypatch.delattr(torch.cpu, "get_capabilities", raising=False)
+    assert not has_bfloat16("cpu")

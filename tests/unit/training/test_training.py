@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from regard import kernels
 from regard.config.settings import TrainConfig
 from regard.errors import InputError
 from regard.models import PRESETS
@@ -135,12 +134,6 @@ def test_a_cpu_computes_in_bfloat16_where_it_has_it(tmp_path, monkeypatch, has_i
     assert torch.equal(exact, rough) is not has_it
     # of what three updates moved, some hundredths are rounding
     torch.testing.assert_close(exact, rough, rtol=0.0, atol=0.02)
-
-
-def test_a_torch_that_cannot_say_what_a_cpu_has_means_float32(monkeypatch):
-    monkeypatch.delattr(torch.cpu, "get_capabilities", raising=False)
-    assert not kernels.has_bfloat16("cpu")
-    assert kernels.has_bfloat16("cuda")
 
 
 def test_averaging_takes_the_mean_of_the_kept_checkpoints(tmp_path):
