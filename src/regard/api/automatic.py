@@ -18,12 +18,15 @@ from regard.config.model import ModelConfig
 from regard.config.settings import Settings
 from regard.config.toml import Tree, settings_from, to_tree
 from regard.errors import ConfigError
+from regard.kernels import has_bfloat16
 from regard.models import paper_sizes, preset
 
 SUBWORDS = ("unigram", "bpe")
 LAYERS = {"sutskever2014": 2, "gehring2017": 4, "vaswani2017": 3}
 RECURRENT = ("cho2014", "sutskever2014", "bahdanau2015", "luong2015")
 SECTIONS = ("data", "text", "train", "search")
+WORTH_ROUNDING = 192
+"""From this width on products are so much of an update that a CPU's bfloat16 saves time."""
 
 T = TypeVar("T")
 
@@ -354,11 +357,19 @@ def _train(look: Look, tree: Tree, on_gpu: bool) -> Iterator[tuple[str, Any, str
     yield "warmup_steps", min(500, steps // 20), "the first updates are small"
     if on_gpu:
         yield "precision", "bfloat16", "a GPU is several times as fast with it"
+    elif has_bfloat16("cpu") and _width(decoder) >= WORTH_ROUNDING:
+        yield "precision", "bfloat16", "this CPU multiplies it itself, in about half the time"
     yield "average", 3, "the mean of the three best is steadier than the best"
     if sentences:
         yield "metric", "bleu", "the targets are sentences"
     else:
         yield "metric", "exact", "the targets are short"
+
+
+def _width(decoder: Tree) -> int:
+    """Return the width of a decoder; a wrong type is not this rule's to refuse."""
+    width = decoder.get("hidden_size", decoder.get("model_size"))
+    return width if isinstance(width, int) else 0
 
 
 def _sentences(look: Look, tree: Tree) -> bool:

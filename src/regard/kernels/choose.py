@@ -4,7 +4,7 @@ It decides at each call by what an implementation can compute (device, type, siz
 timing: a run can be repeated. What needs another package is imported when it is first chosen.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -32,8 +32,8 @@ def has_bfloat16(device: str) -> bool:
     """
     if device != "cpu":
         return True
-    capabilities = getattr(torch.cpu, "get_capabilities", dict)()
-    return bool(capabilities.get("avx512_bf16"))
+    capabilities: Callable[[], Mapping[str, Any]] = getattr(torch.cpu, "get_capabilities", dict)
+    return bool(capabilities().get("avx512_bf16"))
 
 
 class Call(NamedTuple):
