@@ -23,7 +23,8 @@ def machine(threads: int) -> dict[str, Any]:
         "numpy": installed("numpy"),
         "regard": installed("regard"),
         "commit": _git("rev-parse", "HEAD"),
-        "dirty": bool(_git("status", "--porcelain")),
+        # what recipes write down of themselves changes nothing that they run
+        "dirty": bool(_git("status", "--porcelain", "--", ".", ":!recipes/logs")),
     }
 
 

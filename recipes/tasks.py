@@ -84,13 +84,6 @@ class Task:
     looks: Callable[[Path, Path, str], dict[str, Any]] | None = None
 
 
-MORE: dict[tuple[str, str], Command] = {
-    ("g2p-medium", "hbs_latn"): ("--set", "train.max_steps=13000"),
-    ("multi30k-vaswani2017", "en-de"): ("--set", "train.agreement=2"),
-}
-"""What a part that fell short is told besides its settings: to learn longer, to read twice."""
-
-
 def _english_sounds(data: Path, work: Path) -> Iterator[Part]:
     folder = data / "cmudict-g2p" / "g014b2b"
     yield Part("english", "g2p-english", folder / "train.tsv.gz", folder / "dev.tsv.gz")
@@ -102,15 +95,14 @@ def _sounds(data: Path, work: Path) -> Iterator[Part]:
         for pairs in sorted(folder.glob("*_train.tsv*")):
             name = pairs.name.partition("_train")[0]
             dev, test = (folder / f"{name}_{split}.tsv" for split in ("dev", "test"))
-            more = MORE.get((f"g2p-{size}", name), ())
-            yield Part(name, f"g2p-{size}", pairs, dev, test if test.exists() else None, more=more)
+            yield Part(name, f"g2p-{size}", pairs, dev, test if test.exists() else None)
 
 
 def _sounds_agreed(data: Path, work: Path) -> Iterator[Part]:
     """Read every word of a language twice, and draw the readings together."""
     for part in _sounds(data, work):
         if part.config == "g2p-medium":
-            yield replace(part, config="g2p-agreed", more=())
+            yield replace(part, config="g2p-agreed")
 
 
 SCARCE = 4
@@ -143,15 +135,18 @@ def _sounds_after(data: Path, work: Path) -> Iterator[Part]:
             continue
         for whole in wholes:
             yield replace(
-                part,
+                _named(part, work),
                 name=part.name + whole.name.removeprefix("all"),
                 config=part.config.replace("g2p-", "g2p-after-"),
-                pairs=_tagged(part.name, part.pairs, work),
-                dev=_tagged(part.name, part.dev, work),
-                test=_tagged(part.name, part.test, work) if part.test else None,
-                more=(),
                 after=("g2p-together", whole),
             )
+
+
+def _named(part: Part, work: Path) -> Part:
+    """Name the language in every line of a part."""
+    pairs, dev = (_tagged(part.name, path, work) for path in (part.pairs, part.dev))
+    test = _tagged(part.name, part.test, work) if part.test else None
+    return replace(part, pairs=pairs, dev=dev, test=test)
 
 
 def _tagged(name: str, path: Path, work: Path, times: int = 1) -> Path:
@@ -176,13 +171,9 @@ def _sounds_scarce(data: Path, work: Path) -> Iterator[Part]:
     dev = with_tags({name: parts[name].dev for name in scarce}, work / "scarce.dev.tsv")
     whole = Part("all", "g2p-scarce", pairs, dev)
     for name in scarce:
-        part = parts[name]
         yield replace(
-            part,
+            _named(parts[name], work),
             config="g2p-after-low",
-            pairs=_tagged(name, part.pairs, work),
-            dev=_tagged(name, part.dev, work),
-            test=_tagged(name, part.test, work) if part.test else None,
             more=("--set", "text.target=sounds"),
             after=("g2p-scarce", whole),
         )
@@ -243,6 +234,12 @@ def _inflection(data: Path, work: Path) -> Iterator[Part]:
         found = test if test.exists() else None
         columns = ("--columns", "source=1,3", "target=2")
         yield Part(name, "inflection", learned, folder / f"{name}.dev", found, columns=columns)
+
+
+MORE: dict[tuple[str, str], Command] = {
+    ("multi30k-vaswani2017", "en-de"): ("--set", "train.agreement=2")
+}
+"""What a direction is told besides: English to German, which fell short, is read twice."""
 
 
 def _captions(config: str, *directions: str) -> Callable[[Path, Path], Iterator[Part]]:

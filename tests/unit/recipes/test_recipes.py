@@ -59,7 +59,7 @@ def data(tmp_path):
 
 @pytest.fixture
 def another(data):
-    """A language of thousands of words besides, which is told more than its settings."""
+    """A language of thousands of words besides."""
     for split in ("train", "dev"):
         path = data / "sigmorphon2021-g2p" / "medium" / f"hbs_latn_{split}.tsv"
         written(path, PAIRS, packed=False)
@@ -113,23 +113,6 @@ def test_where_few_words_count_most_others_are_thinned(data, tmp_path):
     thinned = "".join(PAIRS.splitlines(keepends=True)[::2]).replace("\t", " hbs_latn\t")
     assert whole.part.pairs.read_text() == 4 * PAIRS.replace("\t", " xyz\t") + thinned
     assert part.dev.read_text() == whole.part.dev.read_text() == PAIRS.replace("\t", " xyz\t")
-
-
-@pytest.mark.usefixtures("another")
-def test_what_one_language_is_told_besides_holds_by_itself_alone(data, tmp_path):
-    told = {
-        task: part.more
-        for task in ("g2p-languages", "g2p-agreed", "g2p-after", "g2p-taught-alone")
-        for part in TASKS[task].parts(data, tmp_path)
-        if part.name == "hbs_latn"
-    }
-    longer = ("--set", "train.max_steps=13000")
-    assert told == {
-        "g2p-languages": longer,
-        "g2p-agreed": (),
-        "g2p-after": (),
-        "g2p-taught-alone": longer,
-    }
 
 
 def test_what_models_need_is_made_stage_by_stage(data, tmp_path):
