@@ -161,12 +161,12 @@ def _sounds_scarce(data: Path, work: Path) -> Iterator[Part]:
     """Learn all languages with marks apart, the scarce ones most, then go on in each of those."""
     parts = {part.name: part for part in _sounds(data, work) if part.config != "g2p-high"}
     scarce = {name: SCARCE for name, part in parts.items() if part.config == "g2p-low"}
+    if not scarce:
+        return
     files = {
         name: part.pairs if name in scarce else every(THINNED, part.pairs, work)
         for name, part in parts.items()
     }
-    if not scarce:
-        return
     pairs = with_tags(files, work / "scarce.train.tsv", scarce)
     dev = with_tags({name: parts[name].dev for name in scarce}, work / "scarce.dev.tsv")
     whole = Part("all", "g2p-scarce", pairs, dev)

@@ -25,7 +25,7 @@ SUBWORDS = ("unigram", "bpe")
 LAYERS = {"sutskever2014": 2, "gehring2017": 4, "vaswani2017": 3}
 RECURRENT = ("cho2014", "sutskever2014", "bahdanau2015", "luong2015")
 SECTIONS = ("data", "text", "train", "search")
-WORTH_ROUNDING = 192
+ROUNDED_FROM = 192
 """From this width on products are so much of an update that a CPU's bfloat16 saves time."""
 
 T = TypeVar("T")
@@ -357,7 +357,7 @@ def _train(look: Look, tree: Tree, on_gpu: bool) -> Iterator[tuple[str, Any, str
     yield "warmup_steps", min(500, steps // 20), "the first updates are small"
     if on_gpu:
         yield "precision", "bfloat16", "a GPU is several times as fast with it"
-    elif has_bfloat16("cpu") and _width(decoder) >= WORTH_ROUNDING:
+    elif has_bfloat16("cpu") and _worth_rounding(decoder):
         yield "precision", "bfloat16", "this CPU multiplies it itself, in about half the time"
     yield "average", 3, "the mean of the three best is steadier than the best"
     if sentences:
@@ -366,10 +366,11 @@ def _train(look: Look, tree: Tree, on_gpu: bool) -> Iterator[tuple[str, Any, str
         yield "metric", "exact", "the targets are short"
 
 
-def _width(decoder: Tree) -> int:
-    """Return the width of a decoder; a wrong type is not this rule's to refuse."""
+def _worth_rounding(decoder: Tree) -> bool:
+    """Whether a decoder is wide enough; an LSTM is computed in float32 on a CPU all the same."""
     width = decoder.get("hidden_size", decoder.get("model_size"))
-    return width if isinstance(width, int) else 0
+    # a wrong type is not this rule's to refuse
+    return isinstance(width, int) and width >= ROUNDED_FROM and decoder.get("cell") != "lstm"
 
 
 def _sentences(look: Look, tree: Tree) -> bool:

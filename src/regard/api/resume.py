@@ -6,23 +6,24 @@ from typing import Any
 import torch
 
 from regard import __version__
+from regard.api.automatic import overridden
 from regard.api.order import Order
-from regard.config.toml import differences, settings_from
+from regard.config.toml import Tree, differences, settings_from
 from regard.errors import ConfigError
-from regard.kernels import has_bfloat16
+from regard.kernels import bfloat16_instructions
 from regard.training.state import RunFolder
 
 FIXED = ("data.", "text.", "model.", "train.metric:", "train.optimizer:")
 """Settings that the weights, the encoded pairs and what is remembered of both depend on."""
 
 
-def environment(device: torch.device) -> dict[str, Any]:
+def environment(device: torch.device, precision: str = "float32") -> dict[str, Any]:
     """Return what the last bit of an update depends on, besides the settings."""
     import numpy as np
 
     instructions = [torch.backends.cpu.get_cpu_capability()]
-    if has_bfloat16("cpu"):
-        instructions.append("bfloat16")
+    if precision == "bfloat16" and device.type == "cpu":
+        instructions += bfloat16_instructions()
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else platform.machine()
     return {
         "device": f"{device.type} {name}",
@@ -38,6 +39,14 @@ def began_on_gpu(runs: RunFolder) -> bool | None:
     """Whether a run was begun on a GPU, for which other settings are chosen; None of no run."""
     before = runs.recipe()
     return None if before is None else before["environment"]["device"].startswith("cuda")
+
+
+def as_begun(runs: RunFolder, said: Tree) -> Tree:
+    """Say the precision that a run began with, which another CPU would not choose."""
+    before = runs.recipe()
+    if before is None:
+        return said
+    return overridden({"train": {"precision": before["settings"]["train"]["precision"]}}, said)
 
 
 def refuse_other_run(runs: RunFolder, recipe: dict[str, Any], order: Order) -> bool:

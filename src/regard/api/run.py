@@ -17,7 +17,7 @@ from regard.api.judge import Judge
 from regard.api.look import Look, too_few
 from regard.api.order import Order
 from regard.api.prepare import Material, Prepared, prepare, too_long, write_text
-from regard.api.resume import began_on_gpu, environment, refuse_other_run
+from regard.api.resume import as_begun, began_on_gpu, environment, refuse_other_run
 from regard.api.sources import Origin, Pairs, is_file
 from regard.api.start import Start, freeze
 from regard.api.vectors import Known
@@ -57,6 +57,7 @@ def run(order: Order) -> Done:
         known = None if order.embeddings is None else Known.load(order.embeddings)
         said = order.settings if known is None else known.settings(order.settings, order.preset)
         said = said if start is None else start.settings(said)
+        said = as_begun(runs, said) if order.resume else said
         on_gpu = began_on_gpu(runs) if order.resume else None
         on_gpu = there_is_a_gpu(said) if on_gpu is None else on_gpu
         choice = choose(material.look, said, order.preset, paper=order.paper_sizes, on_gpu=on_gpu)
@@ -65,7 +66,7 @@ def run(order: Order) -> Done:
         device = chosen_device(settings.train.device)
         recipe = material.fingerprints | {
             "settings": to_tree(settings),
-            "environment": environment(device),
+            "environment": environment(device, settings.train.precision),
             "start": None if start is None else start.fingerprint,
             "embeddings": None if known is None else known.fingerprint,
         }

@@ -23,12 +23,12 @@ def doctor() -> None:
     import torch
 
     from regard import __version__
-    from regard.kernels import CHOICES, has_bfloat16
+    from regard.kernels import CHOICES, bfloat16_instructions
 
     print(f"regard {__version__}, torch {torch.__version__}, {torch.get_num_threads()} threads")
     devices = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
-    chip = "CPU, which multiplies bfloat16" if has_bfloat16("cpu") else "CPU"
-    print("devices: " + ", ".join([chip, *devices]))
+    print("devices: " + ", ".join(["CPU", *devices]))
+    print(f"bfloat16 of the CPU: {', '.join(bfloat16_instructions()) or 'none, float32 is taken'}")
     for package, would in EXTRAS.items():
         print(f"{package}: {_installed(package) or f'not installed; {would} would do'}")
     print()

@@ -144,7 +144,7 @@ class TrainConfig:
     """Where to compute, as cpu, cuda or cuda:1; auto takes a GPU where there is one."""
 
     precision: Literal["float32", "tf32", "bfloat16"] = "float32"
-    """Numbers of products: tf32 is faster, bfloat16 fastest; a CPU without it takes float32."""
+    """Numbers of products: on a GPU tf32 is faster, bfloat16 fastest, also on CPUs that have it."""
 
     def __post_init__(self) -> None:
         refuse("train", self)

@@ -1,6 +1,6 @@
 """Ops: each has one definition in `reference.py`, perhaps a faster equal, and one choice runs."""
 
-from regard.kernels.choose import CHOICES, adadelta, has_bfloat16
+from regard.kernels.choose import CHOICES, adadelta, bfloat16_instructions, has_bfloat16
 from regard.kernels.reference import (
     Asking,
     CellName,
@@ -40,6 +40,7 @@ __all__ = [
     "adadelta",
     "additive_attention",
     "additive_scores",
+    "bfloat16_instructions",
     "coverage_scores",
     "dropout",
     "elman_scan",

@@ -25,15 +25,19 @@ from regard.kernels import (
 )
 
 
-def has_bfloat16(device: str) -> bool:
-    """Whether a device multiplies bfloat16 itself; a CPU that must imitate it takes far longer.
+def bfloat16_instructions() -> list[str]:
+    """Return by which instructions a CPU multiplies bfloat16; one that has none imitates it.
 
-    A torch that cannot say of a CPU is taken to mean that it does not.
+    A torch that cannot say is taken to mean none.
     """
-    if device != "cpu":
-        return True
     capabilities: Callable[[], Mapping[str, Any]] = getattr(torch.cpu, "get_capabilities", dict)
-    return bool(capabilities().get("avx512_bf16"))
+    found = capabilities()
+    return [name for name in ("avx512_bf16", "amx_bf16") if found.get(name)]
+
+
+def has_bfloat16(device: str) -> bool:
+    """Whether a device multiplies bfloat16 itself; a CPU that must imitate it takes far longer."""
+    return device != "cpu" or bool(bfloat16_instructions())
 
 
 class Call(NamedTuple):

@@ -103,7 +103,7 @@ def lstm_scan(
 
     The library returns only the last c, so hidden positions must not touch it: one more input
     says "hidden" and shuts i and opens f, to 0 and 1 exactly, whatever the other inputs are.
-    Not every CPU has the library's LSTM in bfloat16: there it is computed in the weights' numbers.
+    Not every CPU has the library's LSTM in bfloat16: all compute it in the weights' numbers.
     """
     shut = 1e4  # the sigmoid of ∓1e4 is 0 and 1 in every float type
     i, rest = W.new_full((U.shape[1],), -shut), W.new_zeros(2 * U.shape[1])

@@ -2,9 +2,18 @@
 
 import pytest
 import torch
-from api_cases import digits, look
+from api_cases import digits, look, quick
 
 from regard.api.automatic import choose
+from regard.api.resume import environment
+from regard.errors import ConfigError
+from regard.training.state import RunFolder
+
+
+def has(monkeypatch, *names):
+    """Let the CPU have some instructions."""
+    found = dict.fromkeys(names, True)
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: found, raising=False)
 
 
 @pytest.mark.parametrize("has_it", [True, False])
@@ -17,12 +26,13 @@ from regard.api.automatic import choose
         (800, {"model": {"preset": "vaswani2017"}}, False),
         (800, {"model": {"preset": "vaswani2017", "model_size": 192}}, True),
         (800, {"train": {"precision": "tf32"}}, False),
+        (800, {"model": {"preset": "luong2015", "hidden_size": 192}}, False),
     ],
 )
 def test_a_cpu_that_has_bfloat16_takes_it_where_models_are_wide(
     monkeypatch, has_it, pairs, said, worth
 ):
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": has_it})
+    has(monkeypatch, *["avx512_bf16"] * has_it)
     choice = choose(look(digits(pairs)), said)
     usual = said.get("train", {}).get("precision", "float32")
     rough = has_it and worth
@@ -30,3 +40,31 @@ def test_a_cpu_that_has_bfloat16_takes_it_where_models_are_wide(
     reasons = {one.name: one.reason for one in choice.reasons}
     reason = "this CPU multiplies it itself, in about half the time"
     assert reasons.get("train.precision") == (reason if rough else None)
+
+
+def test_the_last_bit_of_bfloat16_depends_on_the_instructions_of_the_cpu(monkeypatch):
+    cpu, gpu = torch.device("cpu"), torch.device("meta")
+    usual = torch.backends.cpu.get_cpu_capability()
+    has(monkeypatch, "avx512_bf16", "amx_bf16")
+    assert environment(cpu, "bfloat16")["instructions"] == f"{usual} avx512_bf16 amx_bf16"
+    assert environment(cpu)["instructions"] == usual
+    assert environment(gpu, "bfloat16")["instructions"] == usual
+
+
+def test_a_run_goes_on_in_the_numbers_it_began_with(monkeypatch, tmp_path):
+    """Nobody said which: the first CPU chose bfloat16, and the second would not."""
+    out = tmp_path / "m.regard"
+    wide = {"out": out, "hidden_size": 192}
+    has(monkeypatch, "avx512_bf16")
+    quick(**wide)
+    out.unlink()
+    has(monkeypatch)
+    with pytest.raises(ConfigError) as refused:
+        quick(**wide, resume=True)
+    (problem,) = refused.value.problems
+    assert problem.startswith("instructions: ")
+    quick(**wide, resume=True, allow_inexact=True)
+    settings = RunFolder(tmp_path / "m.run").recipe()["settings"]
+    assert settings["train"]["precision"] == "bfloat16"
+    with pytest.raises(ConfigError, match=r"train\.precision"):
+        quick(**wide, resume=True, allow_inexact=True, precision="float32")

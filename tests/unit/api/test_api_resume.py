@@ -15,7 +15,7 @@ from api_cases import TINY, digits, quick, tsv
 
 import regard
 from regard.api import Order
-from regard.api.resume import began_on_gpu, environment
+from regard.api.resume import began_on_gpu
 from regard.api.sources import Origin
 from regard.errors import ConfigError, DataError
 from regard.training.state import RunFolder
@@ -270,13 +270,6 @@ def test_another_environment_is_refused_unless_allowed(out, tmp_path, monkeypatc
     ]
     quick(out=out, resume=True, allow_inexact=True)
     assert out.exists()
-
-
-@pytest.mark.parametrize("has_it", [True, False])
-def test_a_cpu_that_has_bfloat16_is_another_than_one_that_has_not(monkeypatch, has_it):
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": has_it})
-    found = environment(torch.device("cpu"))["instructions"]
-    assert found == torch.backends.cpu.get_cpu_capability() + " bfloat16" * has_it
 
 
 def test_the_recipe_is_kept_with_the_state(finished, tmp_path):

@@ -140,11 +140,13 @@ def test_output_is_utf_8_whatever_the_locale(pairs, monkeypatch, tmp_path):
 
 
 def test_the_doctor_names_every_op_and_finds_that_neighbours_do_not_matter(run):
-    from regard.kernels import CHOICES
+    from regard.kernels import CHOICES, bfloat16_instructions
 
     answer = run("doctor")
     assert answer.code == 0
     assert answer.out.startswith(f"regard {regard.__version__}, torch ")
+    chip = ", ".join(bfloat16_instructions()) or "none, float32 is taken"
+    assert f"\nbfloat16 of the CPU: {chip}\n" in answer.out
     rows = [re.split("  +", line) for line in answer.out.splitlines()]
     for name, choice in CHOICES.items():
         assert [name, *choice.explain("cpu")] in rows

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from regard.kernels import CHOICES, Asking, has_bfloat16
+from regard.kernels import CHOICES, Asking, bfloat16_instructions, has_bfloat16
 from regard.kernels.choose import Call, Candidate, Choice, on_cuda
 from regard.kernels.library import filled_linear
 
@@ -115,10 +115,12 @@ def test_only_odd_widths_are_filled_up(monkeypatch):
     assert first.refuses(call._replace(arguments=(torch.ones(2, 624),))) == "has nothing to fill up"
 
 
-@pytest.mark.parametrize("has_it", [True, False])
-def test_bfloat16_is_for_gpus_and_for_cpus_that_have_it(monkeypatch, has_it):
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": has_it})
-    assert has_bfloat16("cpu") is has_it
+@pytest.mark.parametrize("names", [["avx512_bf16"], ["avx512_bf16", "amx_bf16"], []])
+def test_bfloat16_is_for_gpus_and_for_cpus_that_have_it(monkeypatch, names):
+    found = {"avx2": True, **dict.fromkeys(names, True)}
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: found, raising=False)
+    assert bfloat16_instructions() == names
+    assert has_bfloat16("cpu") is bool(names)
     assert has_bfloat16("cuda")
 
 

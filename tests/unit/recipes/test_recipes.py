@@ -75,7 +75,8 @@ def run(*words):
 def test_every_recipe_has_its_files_and_settings_that_are_taken(name, data, tmp_path):
     parts = list(TASKS[name].parts(data, tmp_path))
     assert parts
-    for part in parts:
+    needed = [need.part for part in parts for need in Job(name, part, 1).needs()]
+    for part in [*parts, *needed]:
         assert part.pairs.exists()
         assert part.dev.exists()
         tree = tomllib.loads((HERE / f"{part.config}.toml").read_text())
