@@ -135,48 +135,18 @@ def _sounds_after(data: Path, work: Path) -> Iterator[Part]:
             continue
         for whole in wholes:
             yield replace(
-                _named(part, work),
+                part,
                 name=part.name + whole.name.removeprefix("all"),
                 config=part.config.replace("g2p-", "g2p-after-"),
+                pairs=_tagged(part.name, part.pairs, work),
+                dev=_tagged(part.name, part.dev, work),
+                test=_tagged(part.name, part.test, work) if part.test else None,
                 after=("g2p-together", whole),
             )
 
 
-def _named(part: Part, work: Path) -> Part:
-    """Name the language in every line of a part."""
-    pairs, dev = (_tagged(part.name, path, work) for path in (part.pairs, part.dev))
-    test = _tagged(part.name, part.test, work) if part.test else None
-    return replace(part, pairs=pairs, dev=dev, test=test)
-
-
 def _tagged(name: str, path: Path, work: Path, times: int = 1) -> Path:
     return with_tags({name: path}, work / f"{path.stem}.tagged{times}.tsv", {name: times})
-
-
-THINNED = 2
-"""Of so many words of a language of thousands one is read, for the sake of the scarce ones."""
-
-
-def _sounds_scarce(data: Path, work: Path) -> Iterator[Part]:
-    """Learn all languages with marks apart, the scarce ones most, then go on in each of those."""
-    parts = {part.name: part for part in _sounds(data, work) if part.config != "g2p-high"}
-    scarce = {name: SCARCE for name, part in parts.items() if part.config == "g2p-low"}
-    if not scarce:
-        return
-    files = {
-        name: part.pairs if name in scarce else every(THINNED, part.pairs, work)
-        for name, part in parts.items()
-    }
-    pairs = with_tags(files, work / "scarce.train.tsv", scarce)
-    dev = with_tags({name: parts[name].dev for name in scarce}, work / "scarce.dev.tsv")
-    whole = Part("all", "g2p-scarce", pairs, dev)
-    for name in scarce:
-        yield replace(
-            _named(parts[name], work),
-            config="g2p-after-low",
-            more=("--set", "text.target=sounds"),
-            after=("g2p-scarce", whole),
-        )
 
 
 TEACHERS = 2
@@ -352,7 +322,6 @@ TASKS: dict[str, Task] = {
     "g2p-agreed": Task(_sounds_agreed, "exact,per"),
     "g2p-together": Task(_sounds_together, "exact,per", looks=by_tag),
     "g2p-after": Task(_sounds_after, "exact,per"),
-    "g2p-scarce": Task(_sounds_scarce, "exact,per"),
     "g2p-taught": Task(_sounds_taught, "exact,per"),
     "g2p-taught-alone": Task(_sounds_taught_alone, "exact,per"),
     "inflection": Task(_inflection, "exact,cer"),

@@ -106,16 +106,6 @@ def test_languages_are_named_and_the_scarce_are_read_more_often(data, tmp_path):
     assert Job("g2p-after", after, 2).needs() == (Job("g2p-together", together, 2),)
 
 
-@pytest.mark.usefixtures("another")
-def test_where_few_words_count_most_others_are_thinned(data, tmp_path):
-    (part,) = TASKS["g2p-scarce"].parts(data, tmp_path)
-    (whole,) = Job("g2p-scarce", part, 3).needs()
-    assert (part.name, whole.seed, whole.part.config) == ("xyz", 3, "g2p-scarce")
-    thinned = "".join(PAIRS.splitlines(keepends=True)[::2]).replace("\t", " hbs_latn\t")
-    assert whole.part.pairs.read_text() == 4 * PAIRS.replace("\t", " xyz\t") + thinned
-    assert part.dev.read_text() == whole.part.dev.read_text() == PAIRS.replace("\t", " xyz\t")
-
-
 def test_what_models_need_is_made_stage_by_stage(data, tmp_path):
     together = list(TASKS["g2p-together"].parts(data, tmp_path))
     after = list(TASKS["g2p-after"].parts(data, tmp_path))
