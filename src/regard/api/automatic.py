@@ -25,7 +25,7 @@ SUBWORDS = ("unigram", "bpe")
 LAYERS = {"sutskever2014": 2, "gehring2017": 4, "vaswani2017": 3}
 RECURRENT = ("cho2014", "sutskever2014", "bahdanau2015", "luong2015")
 SECTIONS = ("data", "text", "train", "search")
-ROUNDED_FROM = 192
+ROUNDED_FROM = 256
 """From this width on products are so much of an update that a CPU's bfloat16 saves time."""
 
 T = TypeVar("T")

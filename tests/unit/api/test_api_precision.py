@@ -20,13 +20,13 @@ def has(monkeypatch, *names):
 @pytest.mark.parametrize(
     ("pairs", "said", "worth"),
     [
-        (500, {}, False),
-        (800, {}, True),
-        (800, {"model": {"hidden_size": 191}}, False),
+        (800, {}, False),
+        (1200, {}, True),
+        (1200, {"model": {"hidden_size": 255}}, False),
         (800, {"model": {"preset": "vaswani2017"}}, False),
-        (800, {"model": {"preset": "vaswani2017", "model_size": 192}}, True),
-        (800, {"train": {"precision": "tf32"}}, False),
-        (800, {"model": {"preset": "luong2015", "hidden_size": 192}}, False),
+        (800, {"model": {"preset": "vaswani2017", "model_size": 256}}, True),
+        (1200, {"train": {"precision": "tf32"}}, False),
+        (800, {"model": {"preset": "luong2015", "hidden_size": 256}}, False),
     ],
 )
 def test_a_cpu_that_has_bfloat16_takes_it_where_models_are_wide(
@@ -54,7 +54,7 @@ def test_the_last_bit_of_bfloat16_depends_on_the_instructions_of_the_cpu(monkeyp
 def test_a_run_goes_on_in_the_numbers_it_began_with(monkeypatch, tmp_path):
     """Nobody said which: the first CPU chose bfloat16, and the second would not."""
     out = tmp_path / "m.regard"
-    wide = {"out": out, "hidden_size": 192}
+    wide = {"out": out, "hidden_size": 256}
     has(monkeypatch, "avx512_bf16")
     quick(**wide)
     out.unlink()
