@@ -52,7 +52,6 @@ _FORMS = {
 PUBLISHED: dict[str, dict[str, tuple[str, str]]] = {
     "g2p-english": {"english": ("", "24.4, 20.6"), "english, ensemble of 5": ("", "20.24")},
     "g2p-languages": _SOUNDS,
-    "g2p-agreed": _SOUNDS,
     "g2p-after": _SOUNDS | {f"{name}-vaswani2017": both for name, both in _SOUNDS.items()},
     "g2p-taught": _SOUNDS | {f"{name}-vaswani2017": both for name, both in _SOUNDS.items()},
     "g2p-taught-alone": _SOUNDS,
@@ -65,7 +64,6 @@ PUBLISHED: dict[str, dict[str, tuple[str, str]]] = {
 WORD_ERRORS = (
     "g2p-english",
     "g2p-languages",
-    "g2p-agreed",
     "g2p-together",
     "g2p-after",
     "g2p-taught",

@@ -98,13 +98,6 @@ def _sounds(data: Path, work: Path) -> Iterator[Part]:
             yield Part(name, f"g2p-{size}", pairs, dev, test if test.exists() else None)
 
 
-def _sounds_agreed(data: Path, work: Path) -> Iterator[Part]:
-    """Read every word of a language twice, and draw the readings together."""
-    for part in _sounds(data, work):
-        if part.config == "g2p-medium":
-            yield replace(part, config="g2p-agreed")
-
-
 SCARCE = 4
 """How often a language of some hundreds of words is read where one of thousands is read once."""
 
@@ -319,7 +312,6 @@ def _little(data: Path, work: Path) -> Iterator[Part]:
 TASKS: dict[str, Task] = {
     "g2p-english": Task(_english_sounds, "exact,per"),
     "g2p-languages": Task(_sounds, "exact,per"),
-    "g2p-agreed": Task(_sounds_agreed, "exact,per"),
     "g2p-together": Task(_sounds_together, "exact,per", looks=by_tag),
     "g2p-after": Task(_sounds_after, "exact,per"),
     "g2p-taught": Task(_sounds_taught, "exact,per"),

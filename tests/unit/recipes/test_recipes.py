@@ -57,20 +57,11 @@ def data(tmp_path):
     return tmp_path
 
 
-@pytest.fixture
-def another(data):
-    """A language of thousands of words besides."""
-    for split in ("train", "dev"):
-        path = data / "sigmorphon2021-g2p" / "medium" / f"hbs_latn_{split}.tsv"
-        written(path, PAIRS, packed=False)
-
-
 def run(*words):
     command = [sys.executable, "-m", "recipes.run", *map(str, words)]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.usefixtures("another")
 @pytest.mark.parametrize("name", TASKS)
 def test_every_recipe_has_its_files_and_settings_that_are_taken(name, data, tmp_path):
     parts = list(TASKS[name].parts(data, tmp_path))
