@@ -11,13 +11,12 @@ from regard.api.order import Order
 from regard.config.toml import Tree, differences, settings_from
 from regard.errors import ConfigError
 from regard.kernels import bfloat16_instructions
-from regard.training.state import RunFolder
 
 FIXED = ("data.", "text.", "model.", "train.metric:", "train.optimizer:")
 """Settings that the weights, the encoded pairs and what is remembered of both depend on."""
 
 
-def environment(device: torch.device, precision: str = "float32") -> dict[str, Any]:
+def environment(device: torch.device, precision: str) -> dict[str, Any]:
     """Return what the last bit of an update depends on, besides the settings."""
     import numpy as np
 
@@ -35,26 +34,22 @@ def environment(device: torch.device, precision: str = "float32") -> dict[str, A
     }
 
 
-def began_on_gpu(runs: RunFolder) -> bool | None:
+def began_on_gpu(before: dict[str, Any] | None) -> bool | None:
     """Whether a run was begun on a GPU, for which other settings are chosen; None of no run."""
-    before = runs.recipe()
     return None if before is None else before["environment"]["device"].startswith("cuda")
 
 
-def as_begun(runs: RunFolder, said: Tree) -> Tree:
+def as_begun(before: dict[str, Any] | None, said: Tree) -> Tree:
     """Say the precision that a run began with, which another CPU would not choose."""
-    before = runs.recipe()
     if before is None:
         return said
     return overridden({"train": {"precision": before["settings"]["train"]["precision"]}}, said)
 
 
-def refuse_other_run(runs: RunFolder, recipe: dict[str, Any], order: Order) -> bool:
+def refuse_other_run(
+    before: dict[str, Any], recipe: dict[str, Any], order: Order, folder: str
+) -> bool:
     """Refuse to go on with something else; return whether settings were changed on purpose."""
-    before = runs.recipe()
-    if before is None:
-        return False
-    folder = str(runs.path)
     for name, what in (("pairs", "pairs"), ("dev", "pairs to validate on")):
         if before[name] != recipe[name]:
             problem = f"the run began with other {what}; the same, or another --out, would do"

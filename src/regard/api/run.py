@@ -57,8 +57,9 @@ def run(order: Order) -> Done:
         known = None if order.embeddings is None else Known.load(order.embeddings)
         said = order.settings if known is None else known.settings(order.settings, order.preset)
         said = said if start is None else start.settings(said)
-        said = as_begun(runs, said) if order.resume else said
-        on_gpu = began_on_gpu(runs) if order.resume else None
+        # once: it is read with all that was saved
+        begun = runs.recipe() if order.resume else None
+        said, on_gpu = as_begun(begun, said), began_on_gpu(begun)
         on_gpu = there_is_a_gpu(said) if on_gpu is None else on_gpu
         choice = choose(material.look, said, order.preset, paper=order.paper_sizes, on_gpu=on_gpu)
         settings = choice.settings
@@ -70,7 +71,7 @@ def run(order: Order) -> Done:
             "start": None if start is None else start.fingerprint,
             "embeddings": None if known is None else known.fingerprint,
         }
-        reopened = order.resume and refuse_other_run(runs, recipe, order)
+        reopened = begun is not None and refuse_other_run(begun, recipe, order, str(folder))
         if order.resume and _over(runs, reopened) and (made := _made(order, runs, recipe)):
             tell(f"{order.out}: the run is finished; there is nothing left to do")
             return Done(made, None)

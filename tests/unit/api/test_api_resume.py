@@ -179,9 +179,8 @@ def test_resume_without_anything_starts(out, tmp_path):
         ({"environment": {"device": "cpu x86_64"}}, False),
     ],
 )
-def test_a_run_is_known_by_what_it_began_on(tmp_path, monkeypatch, recipe, expected):
-    monkeypatch.setattr(RunFolder, "recipe", lambda folder: recipe)
-    assert began_on_gpu(RunFolder(tmp_path)) is expected
+def test_a_run_is_known_by_what_it_began_on(recipe, expected):
+    assert began_on_gpu(recipe) is expected
 
 
 def test_a_run_that_was_stopped_goes_on_to_the_same_bytes(out, tmp_path, monkeypatch):
