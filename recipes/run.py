@@ -2,7 +2,8 @@
 
 Trains every part of a task with each seed, scores it on dev, and with --test, once and last, on the
 public test; writes one small log a model into `recipes/logs`. What is there already is not
-trained again. `--at-once N` trains so many at a time, for a GPU that one does not fill.
+trained again. `--at-once N` trains so many at a time, for a GPU that one does not fill; what else
+the machine does meanwhile is said by `--beside N`, for the log.
 """
 
 import argparse
@@ -213,6 +214,9 @@ def main() -> None:
     parser.add_argument("--parts", nargs="*", default=None, help="these alone, by name")
     parser.add_argument("--seeds", type=positive, default=1, help="how many, from 1 on")
     parser.add_argument("--at-once", type=positive, default=1, help="so many trainings at a time")
+    parser.add_argument(
+        "--beside", type=positive, default=0, help="other trainings meanwhile, for the log"
+    )
     parser.add_argument("--ensemble", action="store_true", help="score the seeds as one too")
     parser.add_argument("--test", action="store_true", help="score the public tests: once, last")
     parser.add_argument("--device", default="auto", help="cpu, cuda, or a GPU where there is one")
@@ -226,7 +230,7 @@ def main() -> None:
         folder.mkdir(parents=True, exist_ok=True)
     parts = chosen(given, parser)
     jobs = [Job(given.task, part, seed) for part in parts for seed in range(1, given.seeds + 1)]
-    given.beside = min(given.at_once, len(jobs)) - 1
+    given.beside += min(given.at_once, len(jobs)) - 1
     for words in dict.fromkeys(part.before for part in parts if part.before):
         if not Path(words[-1]).exists():
             regard(*words)

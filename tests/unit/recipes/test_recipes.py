@@ -253,7 +253,7 @@ def test_a_task_goes_from_the_data_to_a_log(data, tmp_path):
     folders = ("--work", tmp_path / "work", "--logs", tmp_path / "logs")
     words = ("g2p-languages", "--data", data, *folders, "--device", "cpu")
     more = ("--more", "--max-steps", 2, *SMALL, "--set=train.validate_every=1")
-    done = run(*words, "--test", *more)
+    done = run(*words, "--test", "--beside", 3, *more)
     assert done.returncode == 0, done.stderr
     assert [line.split(":")[0] for line in done.stdout.splitlines()] == [
         "xyz 1, dev",
@@ -261,7 +261,7 @@ def test_a_task_goes_from_the_data_to_a_log(data, tmp_path):
     ]
     path = tmp_path / "logs" / "g2p-languages-xyz-1.json"
     log = json.loads(path.read_text())
-    assert (log["task"], log["part"], log["seed"], log["beside"]) == ("g2p-languages", "xyz", 1, 0)
+    assert (log["task"], log["part"], log["seed"], log["beside"]) == ("g2p-languages", "xyz", 1, 3)
     assert log["parameters"] > 0
     # of what it learned from
     assert log["digests"]["pairs"] == hashlib.sha256(PAIRS.encode()).hexdigest()[:16]
