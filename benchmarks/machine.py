@@ -4,6 +4,7 @@ import os
 import platform
 import subprocess
 import sys
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,7 @@ def version_in(python: Path, package: str) -> str | None:
     return ran.stdout.strip() or None
 
 
+@cache
 def gpu() -> str | None:
     """Return the name of the first GPU; asked in a program of its own, which lets go of it."""
     code = "import torch; print(torch.cuda.get_device_name() if torch.cuda.is_available() else '')"

@@ -1,9 +1,9 @@
-"""`python -m recipes.run TASK --data DATA --work FOLDER`: from the data to scored models.
+"""`python -m recipes.run TASK… --data DATA --work FOLDER`: from the data to scored models.
 
 Trains every part of a task with each seed, scores it on dev, and with --test, once and last, on the
-public test; writes one small log a model into `recipes/logs`. What is there already is not
-trained again. `--at-once N` trains so many at a time, for a GPU that one does not fill; what else
-the machine does meanwhile is said by `--beside N`, for the log.
+public test; writes one small log a model into `recipes/logs`, and a line for every time that a
+public test was scored. What is there already is not trained again. `--at-once N` trains so many at
+a time, for a GPU that one does not fill, each as soon as what it needs is there.
 """
 
 import argparse
@@ -13,7 +13,9 @@ import os
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from graphlib import TopologicalSorter
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -21,10 +23,15 @@ from typing import Any
 from benchmarks.machine import machine
 from benchmarks.ours import COMMAND
 from recipes.files import written
-from recipes.tasks import HERE, TASKS, Job, Part, Task
+from recipes.tasks import HERE, TASKS, AsOne, Job, Lessons, Part, Task
+
+Node = Job | Lessons | AsOne
 
 LENGTHS = (4, 7, 10, 13, 16, 19, 22, 26)
 """Where a class of lengths begins."""
+
+TESTS = "tests.jsonl"
+"""Beside the logs: a line for every time that a public test was scored."""
 
 
 def regard(*words: object, lines: str | None = None) -> str:
@@ -49,18 +56,44 @@ def scores(task: Task, part: Part, models: list[Path], pairs: Path, device: str)
     return json.loads(regard("evaluate", *models, pairs, "--format=json", *words, *together))
 
 
-def before(jobs: list[Job]) -> list[list[Job]]:
-    """Return what some models need and has to be made first, and before that, stage by stage."""
-    stages: list[list[Job]] = []
-    while jobs := list(dict.fromkeys(need for job in jobs for need in job.needs())):
-        stages.insert(0, jobs)
-    return stages
+def graph(wanted: Sequence[Node]) -> dict[Node, Sequence[Node]]:
+    """Return what is wanted and all that it needs, each with what it needs itself."""
+    found: dict[Node, Sequence[Node]] = {}
+    nodes = [*wanted]
+    for node in nodes:
+        if node not in found:
+            found[node] = node.needs()
+            nodes += found[node]
+    return found
+
+
+def side_by_side(wanted: Sequence[Node], do: Callable[[Node], Any], at_once: int) -> list[Node]:
+    """Do what is wanted, each as soon as what it needs is there; return what could not be done.
+
+    One that fails takes along what needs it and nothing else.
+    """
+    left = graph(wanted)
+    order = TopologicalSorter(left)
+    order.prepare()
+    running: dict[Future[Any], Node] = {}
+    with ThreadPoolExecutor(at_once) as pool:
+        while True:
+            running |= {pool.submit(do, node): node for node in order.get_ready()}
+            if not running:
+                return [*left]
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                node, error = running.pop(future), future.exception()
+                if error is None:
+                    order.done(node)
+                    del left[node]
+                elif not isinstance(error, SystemExit):
+                    raise error
 
 
 def learn(job: Job, given: argparse.Namespace, *more: str) -> Path:
     """Train a model, from the models and with the teachers that it needs; return its pairs."""
     part, out = job.part, job.model(given.work)
-    pairs = taught(part, given)
+    pairs = part.lessons.file(given.work) if part.lessons else part.pairs
     words = ["--config", HERE / f"{part.config}.toml", "--seed", job.seed]
     words += [*part.columns, *started(job, given.work), *part.more]
     words += ["--device", given.device, *(["--quiet"] * (given.at_once > 1))]
@@ -75,20 +108,17 @@ def started(job: Job, work: Path) -> list[str | Path]:
     return ["--start-from", start.model(work)] if start else []
 
 
-def taught(part: Part, given: argparse.Namespace) -> Path:
-    """Return a part's own pairs, and after them what its teachers say of what is unknown."""
-    if part.unknown is None:
-        return part.pairs
-    out = given.work / f"{part.unknown.stem}.taught.tsv"
-    models = [teacher.model(given.work) for teacher in part.teachers]
-    if not newer(out, [*models, part.unknown, part.pairs]):
-        unknown = part.unknown.read_text(encoding="utf-8")
+def taught(lessons: Lessons, given: argparse.Namespace) -> None:
+    """Let teachers say what is unknown, unless they have, and put it behind the pairs."""
+    out = lessons.file(given.work)
+    models = [teacher.model(given.work) for teacher in lessons.teachers]
+    if not newer(out, [*models, lessons.unknown, lessons.pairs]):
+        unknown = lessons.unknown.read_text(encoding="utf-8")
         answers = regard("translate", *models, "--device", given.device, lines=unknown)
         pairs = zip(unknown.split("\n"), answers.split("\n"), strict=True)
         said = "".join(f"{line}\t{answer}\n" for line, answer in pairs if answer)
         # the same lessons as before are new ones too
-        written(out, part.pairs.read_text(encoding="utf-8") + said).touch()
-    return out
+        written(out, lessons.pairs.read_text(encoding="utf-8") + said).touch()
 
 
 def newer(path: Path, others: list[Path]) -> bool:
@@ -98,19 +128,19 @@ def newer(path: Path, others: list[Path]) -> bool:
     )
 
 
-def make(job: Job, given: argparse.Namespace) -> dict[str, Any]:
+def make(job: Job, given: argparse.Namespace) -> None:
     """Train a model unless it is there, score it, and write down what came of it."""
     (name, part, seed), out = job, job.model(given.work)
     task, log = TASKS[name], given.logs / f"{out.stem}.json"
-    # how long it took is known of a run that was not interrupted alone
-    whole, begun = not out.with_suffix(".run").exists(), time.perf_counter()
+    there, begun = out.exists(), time.perf_counter()
+    whole = not out.with_suffix(".run").exists()
     pairs = learn(job, given, *given.more)
     took = round(time.perf_counter() - begun)
-    # of a model that was trained since, what was found before is not true
-    found = json.loads(log.read_text()) if newer(log, [out]) else {}
-    if whole:
-        threads = int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1))
-        found |= {"seconds": took, "beside": given.beside, "machine": machine(threads)}
+    found = known(log, [out])
+    if not there:
+        found |= {"beside": given.beside, "machine": where()}
+        # how long it took is known of a run that was not interrupted alone
+        found |= {"seconds": took} if whole else {}
     more = [*started(job, given.work), *part.more, *given.more]
     found |= {
         "task": name,
@@ -121,16 +151,26 @@ def make(job: Job, given: argparse.Namespace) -> dict[str, Any]:
         "more": [x.name if isinstance(x, Path) else x for x in more],
         "parameters": json.loads(regard("info", out, "--format=json"))["parameters"],
     }
-    found |= scored(task, [out], part, given)
+    found |= scored(task, [out], part, given, found)
     found["dev"]["by length"] = by_length(out.with_suffix(".run"), task.metrics.split(",")[0])
-    if part.teachers:
-        teachers = [teacher.model(given.work) for teacher in part.teachers]
+    if part.lessons:
+        teachers = [teacher.model(given.work) for teacher in part.lessons.teachers]
         found["teachers"] = scores(task, part, teachers, part.dev, given.device)
     if task.gold is not None:
         gold = given.data / "word-alignment" / f"{task.gold}.dev.tsv"
         words = ["--alignments", gold, "--format=json", "--device", given.device]
         found["alignments"] = json.loads(regard("evaluate", out, *words))
-    return _logged(log, found)
+    _logged(log, found, f"{part.name} {seed}")
+
+
+def known(log: Path, models: list[Path]) -> dict[str, Any]:
+    """Return what was found before; of models that were trained since it is not true."""
+    return json.loads(log.read_text()) if newer(log, models) else {}
+
+
+def where() -> dict[str, Any]:
+    """Describe the machine, and the commit that was there."""
+    return machine(int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1)))
 
 
 def digest(path: Path) -> str:
@@ -154,45 +194,68 @@ def by_length(run: Path, metric: str) -> list[dict[str, Any]]:
     return found
 
 
-def scored(task: Task, models: list[Path], part: Part, given: argparse.Namespace) -> dict[str, Any]:
-    """Score on dev, and on the public test where that is asked for."""
-    splits = {"dev": part.dev} | ({"test": part.test} if given.test and part.test else {})
-    found = {
-        name: scores(task, part, models, pairs, given.device) for name, pairs in splits.items()
-    }
+def scored(
+    task: Task,
+    models: list[Path],
+    part: Part,
+    given: argparse.Namespace,
+    found: dict[str, Any],
+) -> dict[str, Any]:
+    """Score on dev, and if asked for on the public test, unless that was found before."""
+    splits = {"dev": part.dev}
+    if given.test and part.test and "test" not in found:
+        splits["test"] = part.test
+    new = {name: scores(task, part, models, pairs, given.device) for name, pairs in splits.items()}
     if task.looks is not None and len(models) == 1:
         for name, pairs in splits.items():
-            found[name] |= task.looks(models[0], pairs, given.device)
-    return found
+            new[name] |= task.looks(models[0], pairs, given.device)
+    if "test" in new:
+        told = {score["name"]: round(score["value"], 2) for score in new["test"]["scores"]}
+        line = {"model": models[0].stem, "models": len(models), "commit": where()["commit"]} | told
+        with (given.logs / TESTS).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+    return new
 
 
-def as_one(part: Part, given: argparse.Namespace) -> dict[str, Any]:
+def as_one(together: AsOne, given: argparse.Namespace) -> None:
     """Score the seeds of a part as models that write together."""
-    stem = f"{given.task}-{part.name}"
-    seeds = range(1, given.seeds + 1)
-    models = [Job(given.task, part, seed).model(given.work) for seed in seeds]
-    found = {"task": given.task, "part": part.name, "models": len(models)}
-    found |= scored(TASKS[given.task], models, part, given)
-    return _logged(given.logs / f"{stem}-ensemble.json", found)
+    name, part, _ = together.jobs[0]
+    models = [job.model(given.work) for job in together.jobs]
+    log = given.logs / f"{name}-{part.name}-ensemble.json"
+    found = known(log, models) | {"task": name, "part": part.name, "models": len(models)}
+    found |= {"machine": where(), "settings": f"recipes/{part.config}.toml"}
+    found["digests"] = {"settings": digest(HERE / f"{part.config}.toml")}
+    found |= scored(TASKS[name], models, part, given, found)
+    _logged(log, found, f"{part.name}, ensemble of {len(models)}")
 
 
-def _logged(log: Path, found: dict[str, Any]) -> dict[str, Any]:
+def _logged(log: Path, found: dict[str, Any], name: str) -> None:
     log.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n")
-    return found
+    for split in ("dev", "test"):
+        if split in found:
+            values = (f"{score['name']} {score['value']:.2f}" for score in found[split]["scores"])
+            sys.stdout.write(f"{name}, {split}: {', '.join(values)}\n")
+    sys.stdout.flush()
 
 
-def chosen(given: argparse.Namespace, parser: argparse.ArgumentParser) -> list[Part]:
-    """Return the parts that are wanted, or refuse what is not there."""
-    try:
-        parts = list(TASKS[given.task].parts(given.data, given.work))
-    except OSError as error:
-        parser.error(f"{error.filename}: {error.strerror}; --data must name a folder that has it")
-    if not parts:
-        parser.error(f"{given.data} has nothing for {given.task}; another --data would do")
-    names = [part.name for part in parts]
+def chosen(given: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[str, list[Part]]:
+    """Return the parts of each task that are wanted, or refuse what is not there."""
+    found = {}
+    for name in given.tasks:
+        try:
+            found[name] = list(TASKS[name].parts(given.data, given.work))
+        except OSError as error:
+            text = f"{error.filename}: {error.strerror}"
+            parser.error(f"{text}; --data must name a folder that has it")
+        if not found[name]:
+            parser.error(f"{given.data} has nothing for {name}; another --data would do")
+    names = list(dict.fromkeys(part.name for parts in found.values() for part in parts))
     if strangers := [name for name in given.parts or [] if name not in names]:
         parser.error(f"there is no part {strangers[0]}; {', '.join(names)} would do")
-    return [part for part in parts if given.parts is None or part.name in given.parts]
+    return {
+        name: [part for part in parts if given.parts is None or part.name in given.parts]
+        for name, parts in found.items()
+    }
 
 
 def positive(text: str) -> int:
@@ -202,58 +265,68 @@ def positive(text: str) -> int:
     return number
 
 
-def main() -> None:
-    """Run a task."""
+def arguments() -> argparse.ArgumentParser:
+    """Say what can be said."""
     parser = argparse.ArgumentParser(prog="python -m recipes.run", description=__doc__)
-    parser.add_argument("task", choices=[*TASKS])
+    parser.add_argument("tasks", nargs="+", choices=[*TASKS], metavar="TASK")
     parser.add_argument("--data", type=Path, required=True, help="the folder of the data sets")
     parser.add_argument(
         "--work", type=Path, default=Path("out/recipes"), help="for models, out/recipes if not said"
     )
     parser.add_argument("--logs", type=Path, default=HERE / "logs", help="recipes/logs if not said")
     parser.add_argument("--parts", nargs="*", default=None, help="these alone, by name")
-    parser.add_argument("--seeds", type=positive, default=1, help="how many, from 1 on")
-    parser.add_argument("--at-once", type=positive, default=1, help="so many trainings at a time")
     parser.add_argument(
-        "--beside", type=positive, default=0, help="other trainings meanwhile, for the log"
+        "--seeds", type=positive, help="how many, from 1 on; if not said as in RESULTS.md"
     )
+    parser.add_argument("--at-once", type=positive, default=1, help="so many trainings at a time")
     parser.add_argument("--ensemble", action="store_true", help="score the seeds as one too")
     parser.add_argument("--test", action="store_true", help="score the public tests: once, last")
     parser.add_argument("--device", default="auto", help="cpu, cuda, or a GPU where there is one")
     parser.add_argument(
         "--more", nargs=argparse.REMAINDER, default=[], help="last: words for regard train"
     )
+    return parser
+
+
+def wishes(given: argparse.Namespace, parser: argparse.ArgumentParser) -> list[Node]:
+    """Return the models that are to be scored, and after those of a part what they are as one."""
+    found: list[Node] = []
+    for name, parts in chosen(given, parser).items():
+        seeds = range(1, (given.seeds or TASKS[name].seeds) + 1)
+        if given.ensemble and len(seeds) == 1:
+            parser.error(f"--ensemble joins seeds, but {name} has one; --seeds 5 would do")
+        for part in parts:
+            jobs = tuple(Job(name, part, seed) for seed in seeds)
+            found += [*jobs, *([AsOne(jobs)] if given.ensemble else [])]
+    return found
+
+
+def main() -> None:
+    """Run tasks."""
+    parser = arguments()
     given = parser.parse_args()
-    if given.ensemble and given.seeds == 1:
-        parser.error("--ensemble joins seeds, but there is one; --seeds 5 would do")
     for folder in (given.work, given.logs):
         folder.mkdir(parents=True, exist_ok=True)
-    parts = chosen(given, parser)
-    jobs = [Job(given.task, part, seed) for part in parts for seed in range(1, given.seeds + 1)]
-    given.beside += min(given.at_once, len(jobs)) - 1
-    for words in dict.fromkeys(part.before for part in parts if part.before):
+    wanted = wishes(given, parser)
+    given.beside = min(given.at_once, len(wanted)) - 1
+    jobs = {node for node in wanted if isinstance(node, Job)}
+    for words in dict.fromkeys(job.part.before for job in jobs if job.part.before):
         if not Path(words[-1]).exists():
             regard(*words)
-    with ThreadPoolExecutor(given.at_once) as pool:
-        for stage in before(jobs):
-            missing = [job for job in stage if not job.model(given.work).exists()]
-            list(pool.map(lambda job: learn(job, given), missing))
-        # once for the parts that share their lessons
-        lessons = {part.unknown: part for part in parts if part.unknown}
-        list(pool.map(lambda part: taught(part, given), lessons.values()))
-        done = list(pool.map(lambda job: make(job, given), jobs))
-        for found in done:
-            _say(f"{found['part']} {found['seed']}", found)
-        joined = parts if given.ensemble else []
-        for found in pool.map(lambda part: as_one(part, given), joined):
-            _say(f"{found['part']}, ensemble of {found['models']}", found)
 
+    def do(node: Node) -> None:
+        if isinstance(node, Lessons):
+            taught(node, given)
+        elif isinstance(node, AsOne):
+            as_one(node, given)
+        elif node in jobs:
+            make(node, given)
+        elif not node.model(given.work).exists():
+            learn(node, given)
 
-def _say(name: str, found: dict[str, Any]) -> None:
-    for split in ("dev", "test"):
-        if split in found:
-            values = (f"{score['name']} {score['value']:.2f}" for score in found[split]["scores"])
-            sys.stdout.write(f"{name}, {split}: {', '.join(values)}\n")
+    if left := side_by_side(wanted, do, given.at_once):
+        sys.stderr.write(f"{len(left)} of {len(graph(wanted))} could not be done; see above\n")
+        raise SystemExit(2)
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ class Part:
     Where dev is large, training validates on what is `watched`, some of it. `columns` says where
     the pairs stand in their files, `more` is said to `regard train`, and a file that it needs is
     made by another command `before`, which ends in its name. It may go on `after` another part's
-    model of the same seed, and learn what `teachers` say together of lines that are `unknown`.
+    model of the same seed, and learn from `lessons`, which hold its pairs.
     """
 
     name: str
@@ -44,8 +44,7 @@ class Part:
     more: Command = ()
     before: Command = ()
     after: "tuple[str, Part] | None" = None
-    teachers: "tuple[Job, ...]" = ()
-    unknown: Path | None = None
+    lessons: "Lessons | None" = None
 
 
 class Job(NamedTuple):
@@ -63,22 +62,48 @@ class Job(NamedTuple):
         """Return whose model it goes on from."""
         return Job(*self.part.after, self.seed) if self.part.after else None
 
-    def needs(self) -> "tuple[Job, ...]":
+    def needs(self) -> "tuple[Job | Lessons, ...]":
         """Return what must be there before it can be made."""
-        start = self.start()
-        return (*((start,) if start else ()), *self.part.teachers)
+        return tuple(need for need in (self.start(), self.part.lessons) if need)
+
+
+class Lessons(NamedTuple):
+    """Pairs, and behind them what several models say together of lines that are unknown."""
+
+    pairs: Path
+    unknown: Path
+    teachers: tuple[Job, ...]
+
+    def file(self, work: Path) -> Path:
+        """Return where they lie."""
+        return work / f"{self.unknown.stem}.taught.tsv"
+
+    def needs(self) -> tuple[Job, ...]:
+        """Return what must be there before they can be made."""
+        return self.teachers
+
+
+class AsOne(NamedTuple):
+    """Seeds of a part that write together."""
+
+    jobs: tuple[Job, ...]
+
+    def needs(self) -> tuple[Job, ...]:
+        """Return what must be there before they can be scored."""
+        return self.jobs
 
 
 @dataclass(frozen=True)
 class Task:
     """Models that belong together, and how all of them are scored.
 
-    `scoring` is said to `regard evaluate`; `looks` finds more in a model's file and some pairs, on
-    a device.
+    `seeds` are as many as the results tell of, `scoring` is said to `regard evaluate`, and `looks`
+    finds more in a model's file and some pairs, on a device.
     """
 
     parts: Callable[[Path, Path], Iterator[Part]]
     metrics: str
+    seeds: int = 1
     scoring: Command = ()
     gold: str | None = None
     looks: Callable[[Path, Path, str], dict[str, Any]] | None = None
@@ -164,14 +189,10 @@ def _sounds_taught(data: Path, work: Path) -> Iterator[Part]:
         ]
         times, count = LESSONS[kinds[0].config.removeprefix("g2p-after-")]
         unknown = with_invented(trained[name], count, work / f"{name}.invented.txt", name)
+        lessons = Lessons(_tagged(name, trained[name], work, times), unknown, tuple(teachers))
         for part in kinds:
-            yield replace(
-                part,
-                config=part.config.replace("after", "taught"),
-                pairs=_tagged(name, trained[name], work, times),
-                teachers=tuple(teachers),
-                unknown=unknown,
-            )
+            config = part.config.replace("after", "taught")
+            yield replace(part, config=config, pairs=lessons.pairs, lessons=lessons)
 
 
 def _sounds_taught_alone(data: Path, work: Path) -> Iterator[Part]:
@@ -180,12 +201,10 @@ def _sounds_taught_alone(data: Path, work: Path) -> Iterator[Part]:
         if part.config == "g2p-high":
             continue
         times, count = LESSONS[part.config.removeprefix("g2p-")]
-        yield replace(
-            part,
-            pairs=one_after_another([part.pairs] * times, work / f"{part.pairs.stem}.{times}.tsv"),
-            teachers=tuple(Job("g2p-languages", part, seed) for seed in range(1, ALONE + 1)),
-            unknown=with_invented(part.pairs, count, work / f"{part.name}.alone.txt"),
-        )
+        pairs = one_after_another([part.pairs] * times, work / f"{part.pairs.stem}.{times}.tsv")
+        unknown = with_invented(part.pairs, count, work / f"{part.name}.alone.txt")
+        teachers = tuple(Job("g2p-languages", part, seed) for seed in range(1, ALONE + 1))
+        yield replace(part, pairs=pairs, lessons=Lessons(pairs, unknown, teachers))
 
 
 def _inflection(data: Path, work: Path) -> Iterator[Part]:
@@ -310,23 +329,25 @@ def _little(data: Path, work: Path) -> Iterator[Part]:
 
 
 TASKS: dict[str, Task] = {
-    "g2p-english": Task(_english_sounds, "exact,per"),
-    "g2p-languages": Task(_sounds, "exact,per"),
-    "g2p-together": Task(_sounds_together, "exact,per", looks=by_tag),
-    "g2p-after": Task(_sounds_after, "exact,per"),
+    "g2p-english": Task(_english_sounds, "exact,per", seeds=5),
+    "g2p-languages": Task(_sounds, "exact,per", seeds=3),
+    "g2p-together": Task(_sounds_together, "exact,per", seeds=2, looks=by_tag),
+    "g2p-after": Task(_sounds_after, "exact,per", seeds=2),
     "g2p-taught": Task(_sounds_taught, "exact,per"),
     "g2p-taught-alone": Task(_sounds_taught_alone, "exact,per"),
     "inflection": Task(_inflection, "exact,cer"),
     "multi30k-vaswani2017": Task(
-        _captions("multi30k-vaswani2017", "en-de", "de-en"), "bleu:none,chrf"
+        _captions("multi30k-vaswani2017", "en-de", "de-en"), "bleu:none,chrf", seeds=3
     ),
-    "multi30k-bahdanau2015": Task(_captions("multi30k-bahdanau2015", "de-en"), "bleu:none,chrf"),
-    "histnorm": Task(_old_spellings, "exact,cer", ("--each-line",)),
+    "multi30k-bahdanau2015": Task(
+        _captions("multi30k-bahdanau2015", "de-en"), "bleu:none,chrf", seeds=3
+    ),
+    "histnorm": Task(_old_spellings, "exact,cer", scoring=("--each-line",)),
     "chinese-bahdanau2015": Task(_chinese("chinese-bahdanau2015"), "bleu,chrf", gold="zhen"),
     "chinese-vaswani2017": Task(_chinese("chinese-vaswani2017"), "bleu,chrf", gold="zhen"),
-    "couplets": Task(_couplets("couplets"), "bleu:char,cer", looks=looked_at),
+    "couplets": Task(_couplets("couplets"), "bleu:char,cer", seeds=3, looks=looked_at),
     "couplets-without-attention": Task(
-        _couplets("couplets-without-attention"), "bleu:char,cer", looks=looked_at
+        _couplets("couplets-without-attention"), "bleu:char,cer", seeds=3, looks=looked_at
     ),
     "papers-captions": Task(_papers(_captions("", "de-en"), "papers-captions"), "bleu:none,chrf"),
     "papers-sounds": Task(_papers(_english_sounds, "papers-sounds"), "exact,per"),

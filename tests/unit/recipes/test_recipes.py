@@ -7,19 +7,22 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 import tomllib
 from pathlib import Path
 from types import SimpleNamespace
+from typing import NamedTuple
 
 import pytest
+import torch
 
 import regard
 from recipes import run as runner
 from recipes.couplets import copied, looked_at, pattern
 from recipes.files import written as write
-from recipes.run import before, by_length, newer
+from recipes.run import arguments, by_length, graph, newer, side_by_side, wishes
 from recipes.tags import by_tag
-from recipes.tasks import HERE, TASKS, Job
+from recipes.tasks import HERE, TASKS, AsOne, Job, Lessons
 from recipes.teach import invented
 from regard.api.automatic import choose
 from regard.api.look import Look
@@ -66,8 +69,8 @@ def run(*words):
 def test_every_recipe_has_its_files_and_settings_that_are_taken(name, data, tmp_path):
     parts = list(TASKS[name].parts(data, tmp_path))
     assert parts
-    needed = [need.part for part in parts for need in Job(name, part, 1).needs()]
-    for part in [*parts, *needed]:
+    jobs = [node for node in graph([Job(name, part, 1) for part in parts]) if type(node) is Job]
+    for part in dict.fromkeys(job.part for job in jobs):
         assert part.pairs.exists()
         assert part.dev.exists()
         tree = tomllib.loads((HERE / f"{part.config}.toml").read_text())
@@ -97,27 +100,73 @@ def test_languages_are_named_and_the_scarce_are_read_more_often(data, tmp_path):
     assert Job("g2p-after", after, 2).needs() == (Job("g2p-together", together, 2),)
 
 
-def test_what_models_need_is_made_stage_by_stage(data, tmp_path):
+def test_what_a_model_needs_is_known_with_all_that_this_needs(data, tmp_path):
     together = list(TASKS["g2p-together"].parts(data, tmp_path))
     after = list(TASKS["g2p-after"].parts(data, tmp_path))
-    taught, _ = TASKS["g2p-taught"].parts(data, tmp_path)
-    stages = before([Job("g2p-taught", taught, 1)])
-    first = [Job("g2p-together", part, seed) for part in together for seed in (1, 2)]
-    assert stages[0] == first
-    teachers = [Job("g2p-after", part, seed) for part in after for seed in (1, 2)]
-    assert stages[1] == [Job("g2p-together", together[0], 1), *teachers]
-    assert len(stages) == 2
+    parts = list(TASKS["g2p-taught"].parts(data, tmp_path))
+    jobs = [Job("g2p-taught", part, 1) for part in parts]
+    found = graph(jobs)
+    teachers = tuple(Job("g2p-after", part, seed) for part in after for seed in (1, 2))
+    # either kind learns the same lessons
+    (lessons,) = {node for node in found if isinstance(node, Lessons)}
+    assert found[lessons] == lessons.teachers == teachers
+    first = [Job("g2p-together", part, 1) for part in together]
+    assert [found[job] for job in jobs] == [(start, lessons) for start in first]
+    assert [found[teacher] for teacher in teachers] == [
+        (Job("g2p-together", part, seed),) for part in together for seed in (1, 2)
+    ]
+    assert len(found) == 2 + 1 + 4 + 4
 
 
 def test_models_of_one_language_teach_another_of_it(data, tmp_path):
     (part,) = TASKS["g2p-taught-alone"].parts(data, tmp_path)
     (alone,) = TASKS["g2p-languages"].parts(data, tmp_path)
     assert (part.name, part.config) == ("xyz", "g2p-low") == (alone.name, alone.config)
-    (stage,) = before([Job("g2p-taught-alone", part, 1)])
-    assert stage == [Job("g2p-languages", alone, seed) for seed in (1, 2, 3)]
+    assert part.lessons.teachers == tuple(Job("g2p-languages", alone, n) for n in (1, 2, 3))
     assert part.pairs.read_text() == 3 * PAIRS
     words = [line.split("\t")[0] for line in PAIRS.splitlines()]
-    assert part.unknown.read_text().splitlines() == invented(words, 4000)
+    assert part.lessons.unknown.read_text().splitlines() == invented(words, 4000)
+
+
+class Node(NamedTuple):
+    """Something to do, after something else."""
+
+    name: str
+    after: tuple["Node", ...] = ()
+
+    def needs(self):
+        return self.after
+
+
+def test_each_is_done_as_soon_as_what_it_needs_is_there():
+    first, other = Node("first"), Node("other")
+    second = Node("second", (first,))
+    gate, done = threading.Event(), []
+
+    def do(node):
+        # the other one ends after the second alone
+        if node is other:
+            assert gate.wait(60)
+        done.append(node.name)
+        if node is second:
+            gate.set()
+
+    assert side_by_side([other, second], do, 2) == []
+    assert done == ["first", "second", "other"]
+
+
+def test_what_fails_takes_along_what_needs_it_alone():
+    first, other = Node("first"), Node("other")
+    second = Node("second", (first,))
+    done = []
+
+    def do(node):
+        if node is first:
+            raise SystemExit(2)
+        done.append(node)
+
+    assert side_by_side([second, other], do, 1) == [second, first]
+    assert done == [other]
 
 
 def test_invented_words_are_new_and_of_known_pieces():
@@ -156,15 +205,15 @@ def test_lessons_are_made_once_after_new_teachers_though_they_say_the_same(
 
     monkeypatch.setattr(runner, "regard", translated)
     given = SimpleNamespace(work=tmp_path, device="cpu")
-    for teacher in part.teachers:
+    for teacher in part.lessons.teachers:
         teacher.model(tmp_path).touch()
-    lessons = runner.taught(part, given)
-    assert runner.taught(part, given) == lessons
-    assert said == ["translate"]
-    # the teachers are newer
-    os.utime(lessons, ns=(1, 1))
     for _ in range(2):
-        runner.taught(part, given)
+        runner.taught(part.lessons, given)
+        assert said == ["translate"]
+    # the teachers are newer
+    os.utime(part.lessons.file(tmp_path), ns=(1, 1))
+    for _ in range(2):
+        runner.taught(part.lessons, given)
         assert said == ["translate"] * 2
 
 
@@ -182,17 +231,18 @@ def test_a_file_that_holds_the_same_is_left_alone(tmp_path):
 def test_a_model_learns_what_several_say_of_invented_words(data, tmp_path):
     work = tmp_path / "work"
     words = ("--data", data, "--work", work, "--logs", tmp_path / "logs", "--device", "cpu")
+    words += ("--seeds", 1)
     done = run("g2p-together", *words, "--parts", "all", "--more", "--max-steps", 1, *SMALL)
     assert done.returncode == 0, done.stderr
     small = work / "g2p-together-all-1.regard"
     parts = list(TASKS["g2p-taught"].parts(data, work))
-    for stage in before([Job("g2p-taught", part, 1) for part in parts]):
-        for job in stage:
-            if not job.model(work).exists():
-                shutil.copy(small, job.model(work))
+    wanted = Job("g2p-taught", parts[0], 1)
+    for need in graph([wanted]):
+        if need != wanted and isinstance(need, Job) and not need.model(work).exists():
+            shutil.copy(small, need.model(work))
     done = run("g2p-taught", *words, "--parts", "xyz", "--more", "--max-steps", 1)
     assert done.returncode == 0, done.stderr
-    unknown = parts[0].unknown.read_text().splitlines()
+    unknown = parts[0].lessons.unknown.read_text().splitlines()
     answers = regard.load(small).translate(unknown)
     pairs = zip(unknown, answers, strict=True)
     said = "".join(f"{line}\t{answer.text}\n" for line, answer in pairs if answer.text)
@@ -251,9 +301,9 @@ def test_each_tag_is_scored_by_itself(tmp_path):
 
 def test_a_task_goes_from_the_data_to_a_log(data, tmp_path):
     folders = ("--work", tmp_path / "work", "--logs", tmp_path / "logs")
-    words = ("g2p-languages", "--data", data, *folders, "--device", "cpu")
+    words = ("g2p-languages", "--data", data, *folders, "--device", "cpu", "--seeds", 1)
     more = ("--more", "--max-steps", 2, *SMALL, "--set=train.validate_every=1")
-    done = run(*words, "--test", "--beside", 3, *more)
+    done = run(*words, "--test", *more)
     assert done.returncode == 0, done.stderr
     assert [line.split(":")[0] for line in done.stdout.splitlines()] == [
         "xyz 1, dev",
@@ -261,16 +311,20 @@ def test_a_task_goes_from_the_data_to_a_log(data, tmp_path):
     ]
     path = tmp_path / "logs" / "g2p-languages-xyz-1.json"
     log = json.loads(path.read_text())
-    assert (log["task"], log["part"], log["seed"], log["beside"]) == ("g2p-languages", "xyz", 1, 3)
+    assert (log["task"], log["part"], log["seed"], log["beside"]) == ("g2p-languages", "xyz", 1, 0)
     assert log["parameters"] > 0
     # of what it learned from
     assert log["digests"]["pairs"] == hashlib.sha256(PAIRS.encode()).hexdigest()[:16]
     assert log["digests"]["settings"] != log["digests"]["pairs"]
     assert [score["name"] for score in log["test"]["scores"]] == ["exact", "per"]
-    # again: nothing is trained, and nothing that was found is forgotten
-    again = run(*words, *more)
+    # again: nothing is trained, nothing that was found is forgotten, no test is scored once more
+    again = run(*words, "--test", *more)
     assert "nothing left to do" in again.stderr
     assert json.loads(path.read_text()) == log
+    (line,) = (path.parent / "tests.jsonl").read_text().splitlines()
+    exact = round(log["test"]["scores"][0]["value"], 2)
+    told = {"model": "g2p-languages-xyz-1", "models": 1, "exact": exact}
+    assert told.items() <= json.loads(line).items()
 
 
 def test_seeds_are_scored_as_one_too(data, tmp_path):
@@ -285,6 +339,9 @@ def test_seeds_are_scored_as_one_too(data, tmp_path):
     ]
     log = json.loads((tmp_path / "logs" / "g2p-languages-xyz-ensemble.json").read_text())
     assert (log["models"], log["dev"]["stop"]) == (2, "likeliest")
+    settings = (HERE / "g2p-low.toml").read_bytes()
+    assert log["digests"] == {"settings": hashlib.sha256(settings).hexdigest()[:16]}
+    assert log["machine"]["torch"] == torch.__version__
     assert "1.regard + " in log["dev"]["model"]
 
 
@@ -301,9 +358,25 @@ def test_what_is_not_there_is_refused_in_a_sentence(data, tmp_path):
         (("histnorm", "--data", tmp_path / "no"), "--data must name a folder that has it"),
         (("g2p-languages", "--data", data, "--parts", "abc"), "there is no part abc; xyz would do"),
         (("g2p-languages", "--data", data, "--seeds", 0), "0, but it must be at least 1"),
-        (("g2p-languages", "--data", data, "--ensemble"), "but there is one; --seeds 5 would do"),
+        (
+            ("histnorm", "--data", data, "--ensemble"),
+            "--ensemble joins seeds, but histnorm has one; --seeds 5 would do",
+        ),
     ]:
         done = run(*words, "--work", tmp_path / "work")
         assert done.returncode == 2
         assert sentence in done.stderr
         assert "Traceback" not in done.stderr
+
+
+def test_several_tasks_run_in_one_command_each_with_its_seeds(data, tmp_path):
+    given = arguments().parse_args(["g2p-english", "histnorm", "--data", str(data)])
+    given.work = tmp_path
+    jobs = wishes(given, arguments())
+    assert [(job.task, job.part.name, job.seed) for job in jobs] == [
+        *(("g2p-english", "english", seed) for seed in range(1, 6)),
+        ("histnorm", "german-ridges", 1),
+    ]
+    given.tasks, given.ensemble = ["g2p-english"], True
+    *jobs, together = wishes(given, arguments())
+    assert together == AsOne(tuple(jobs))
