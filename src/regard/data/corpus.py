@@ -182,7 +182,8 @@ class Corpus:
     def read(self, rows: NDArray[Any]) -> tuple[Ids, Ids]:
         """Return the ids of rows end to end, their sources' and their targets'."""
         sizes = np.stack([self.source_lengths[rows], self.target_lengths[rows]], axis=1)
-        ids = self._read(self._ids, _IDS, self._starts[rows], sizes.sum(axis=1))
+        starts = self._chunks[rows // _CHUNK] + self._starts[rows]
+        ids = self._read(self._ids, _IDS, starts, sizes.sum(axis=1))
         of_source = np.repeat(np.tile([True, False], len(rows)), sizes.ravel())
         return ids[of_source], ids[~of_source]
 
@@ -209,14 +210,17 @@ class Corpus:
 
     def _read_offsets(self, pairs: int) -> None:
         self.source_lengths, self.target_lengths = np.empty((2, pairs), dtype=np.int32)
-        self._starts = np.empty(pairs, dtype=np.int64)
+        # where rows begin in their chunk takes half of the memory that where in the file would
+        self._starts = np.empty(pairs, dtype=np.uint32)
+        self._chunks = np.empty(-(-pairs // _CHUNK), dtype=np.int64)
         for start in range(0, pairs, _CHUNK):
             here = slice(start, min(start + _CHUNK, pairs))
             count = 2 * (here.stop - start) + 1
             offsets = self._read(self._offsets, _OFFSETS, np.array([2 * start]), np.array([count]))
             lengths = np.diff(offsets)
             self.source_lengths[here], self.target_lengths[here] = lengths[::2], lengths[1::2]
-            self._starts[here] = offsets[:-1:2]
+            self._chunks[start // _CHUNK] = offsets[0]
+            self._starts[here] = offsets[:-1:2] - offsets[0]
 
 
 def _digest(descriptor: int) -> bytes:

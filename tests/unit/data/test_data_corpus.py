@@ -44,7 +44,7 @@ def test_chunks_leave_no_seams(tmp_path_factory, rows, chunk):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("regard.data.corpus._CHUNK", chunk)
         corpus = write_corpus(tmp_path_factory.mktemp("chunks") / "c", rows)
-    assert plain(corpus) == rows
+        assert plain(corpus) == rows
 
 
 @pytest.mark.parametrize("row", [-1, 4])
