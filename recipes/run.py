@@ -222,7 +222,9 @@ def as_one(together: AsOne, given: argparse.Namespace) -> None:
     name, part, _ = together.jobs[0]
     models = [job.model(given.work) for job in together.jobs]
     log = given.logs / f"{name}-{part.name}-ensemble.json"
-    found = known(log, models) | {"task": name, "part": part.name, "models": len(models)}
+    found = known(log, models)
+    if found.get("models") != len(models):
+        found = {"task": name, "part": part.name, "models": len(models)}
     found |= {"machine": where(), "settings": f"recipes/{part.config}.toml"}
     found["digests"] = {"settings": digest(HERE / f"{part.config}.toml")}
     found |= scored(TASKS[name], models, part, given, found)
@@ -308,8 +310,8 @@ def main() -> None:
     for folder in (given.work, given.logs):
         folder.mkdir(parents=True, exist_ok=True)
     wanted = wishes(given, parser)
-    given.beside = min(given.at_once, len(wanted)) - 1
     jobs = {node for node in wanted if isinstance(node, Job)}
+    given.beside = min(given.at_once, len(jobs)) - 1
     for words in dict.fromkeys(job.part.before for job in jobs if job.part.before):
         if not Path(words[-1]).exists():
             regard(*words)
