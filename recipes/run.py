@@ -160,7 +160,7 @@ def make(job: Job, given: argparse.Namespace) -> None:
         gold = given.data / "word-alignment" / f"{task.gold}.dev.tsv"
         words = ["--alignments", gold, "--format=json", "--device", given.device]
         found["alignments"] = json.loads(regard("evaluate", out, *words))
-    _logged(log, found, f"{part.name} {seed}")
+    _logged(log, found, f"{name}, {part.name} {seed}")
 
 
 def known(log: Path, models: list[Path]) -> dict[str, Any]:
@@ -228,7 +228,7 @@ def as_one(together: AsOne, given: argparse.Namespace) -> None:
     found |= {"machine": where(), "settings": f"recipes/{part.config}.toml"}
     found["digests"] = {"settings": digest(HERE / f"{part.config}.toml")}
     found |= scored(TASKS[name], models, part, given, found)
-    _logged(log, found, f"{part.name}, ensemble of {len(models)}")
+    _logged(log, found, f"{name}, {part.name}, ensemble of {len(models)}")
 
 
 def _logged(log: Path, found: dict[str, Any], name: str) -> None:

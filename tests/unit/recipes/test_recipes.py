@@ -306,8 +306,8 @@ def test_a_task_goes_from_the_data_to_a_log(data, tmp_path):
     done = run(*words, "--test", *more)
     assert done.returncode == 0, done.stderr
     assert [line.split(":")[0] for line in done.stdout.splitlines()] == [
-        "xyz 1, dev",
-        "xyz 1, test",
+        "g2p-languages, xyz 1, dev",
+        "g2p-languages, xyz 1, test",
     ]
     path = tmp_path / "logs" / "g2p-languages-xyz-1.json"
     log = json.loads(path.read_text())
@@ -333,9 +333,9 @@ def test_seeds_are_scored_as_one_too(data, tmp_path):
     done = run(*words, "--ensemble", "--more", "--max-steps", 1, *SMALL)
     assert done.returncode == 0, done.stderr
     assert [line.split(":")[0] for line in done.stdout.splitlines()] == [
-        "xyz 1, dev",
-        "xyz 2, dev",
-        "xyz, ensemble of 2, dev",
+        "g2p-languages, xyz 1, dev",
+        "g2p-languages, xyz 2, dev",
+        "g2p-languages, xyz, ensemble of 2, dev",
     ]
     log = json.loads((tmp_path / "logs" / "g2p-languages-xyz-ensemble.json").read_text())
     assert (log["models"], log["dev"]["stop"]) == (2, "likeliest")
