@@ -23,9 +23,9 @@ from typing import Any
 from benchmarks.machine import machine
 from benchmarks.ours import COMMAND
 from recipes.files import written
-from recipes.tasks import HERE, TASKS, AsOne, Job, Lessons, Part, Task
+from recipes.tasks import HERE, TASKS, AsOne, Before, Job, Lessons, Part, Task
 
-Node = Job | Lessons | AsOne
+Node = Job | Lessons | AsOne | Before
 
 LENGTHS = (4, 7, 10, 13, 16, 19, 22, 26)
 """Where a class of lengths begins."""
@@ -70,36 +70,54 @@ def graph(wanted: Sequence[Node]) -> dict[Node, Sequence[Node]]:
 def side_by_side(wanted: Sequence[Node], do: Callable[[Node], Any], at_once: int) -> list[Node]:
     """Do what is wanted, each as soon as what it needs is there; return what could not be done.
 
-    One that fails takes along what needs it and nothing else.
+    One that ends with its sentence takes along what needs it and nothing else; after anything
+    else that goes wrong, or Ctrl-C, nothing more is begun.
     """
     left = graph(wanted)
     order = TopologicalSorter(left)
     order.prepare()
     running: dict[Future[Any], Node] = {}
     with ThreadPoolExecutor(at_once) as pool:
-        while True:
-            running |= {pool.submit(do, node): node for node in order.get_ready()}
-            if not running:
-                return [*left]
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                node, error = running.pop(future), future.exception()
-                if error is None:
-                    order.done(node)
-                    del left[node]
-                elif not isinstance(error, SystemExit):
-                    raise error
+        try:
+            while True:
+                running |= {pool.submit(do, node): node for node in order.get_ready()}
+                if not running:
+                    return [*left]
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    node, error = running.pop(future), future.exception()
+                    if error is None:
+                        order.done(node)
+                        del left[node]
+                    elif not isinstance(error, SystemExit):
+                        raise error
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
 
 
 def learn(job: Job, given: argparse.Namespace, *more: str) -> Path:
-    """Train a model, from the models and with the teachers that it needs; return its pairs."""
+    """Train a model, from the models and with the teachers that it needs; return its pairs.
+
+    Beside it lies where it was made, and how long that took if nothing interrupted it.
+    """
     part, out = job.part, job.model(given.work)
+    there, whole = out.exists(), not out.with_suffix(".run").exists()
+    here, begun = where(), time.perf_counter()
     pairs = part.lessons.file(given.work) if part.lessons else part.pairs
     words = ["--config", HERE / f"{part.config}.toml", "--seed", job.seed]
     words += [*part.columns, *started(job, given.work), *part.more]
     words += ["--device", given.device, *(["--quiet"] * (given.at_once > 1))]
     watched = part.watched or part.dev
     regard("train", pairs, "--dev", watched, *words, "--out", out, "--resume", *more)
+    if not there:
+        took = {"seconds": round(time.perf_counter() - begun)} if whole else {}
+        written(made(out), json.dumps({"beside": given.beside, "machine": here} | took))
     return pairs
+
+
+def made(model: Path) -> Path:
+    """Return where it is written what is known of how a model was made."""
+    return model.with_suffix(".run") / "made.json"
 
 
 def started(job: Job, work: Path) -> list[str | Path]:
@@ -131,27 +149,23 @@ def newer(path: Path, others: list[Path]) -> bool:
 def make(job: Job, given: argparse.Namespace) -> None:
     """Train a model unless it is there, score it, and write down what came of it."""
     (name, part, seed), out = job, job.model(given.work)
-    task, log = TASKS[name], given.logs / f"{out.stem}.json"
-    there, begun = out.exists(), time.perf_counter()
-    whole = not out.with_suffix(".run").exists()
+    task, log = TASKS[name], given.logs / f"{job}.json"
     pairs = learn(job, given, *given.more)
-    took = round(time.perf_counter() - begun)
-    found = known(log, [out])
-    if not there:
-        found |= {"beside": given.beside, "machine": where()}
-        # how long it took is known of a run that was not interrupted alone
-        found |= {"seconds": took} if whole else {}
+    digests = {"settings": digest(HERE / f"{part.config}.toml"), "pairs": digest(pairs)}
+    found = known(log, digest(out))
+    if made(out).exists():
+        found |= json.loads(made(out).read_text())
     more = [*started(job, given.work), *part.more, *given.more]
     found |= {
         "task": name,
         "part": part.name,
         "seed": seed,
         "settings": f"recipes/{part.config}.toml",
-        "digests": {"settings": digest(HERE / f"{part.config}.toml"), "pairs": digest(pairs)},
+        "digests": digests | {"model": digest(out)},
         "more": [x.name if isinstance(x, Path) else x for x in more],
         "parameters": json.loads(regard("info", out, "--format=json"))["parameters"],
     }
-    found |= scored(task, [out], part, given, found)
+    found["dev"] = scored(task, [out], part, part.dev, given.device)
     found["dev"]["by length"] = by_length(out.with_suffix(".run"), task.metrics.split(",")[0])
     if part.lessons:
         teachers = [teacher.model(given.work) for teacher in part.lessons.teachers]
@@ -160,12 +174,14 @@ def make(job: Job, given: argparse.Namespace) -> None:
         gold = given.data / "word-alignment" / f"{task.gold}.dev.tsv"
         words = ["--alignments", gold, "--format=json", "--device", given.device]
         found["alignments"] = json.loads(regard("evaluate", out, *words))
+    tested(task, [out], part, given, found)
     _logged(log, found, f"{name}, {part.name} {seed}")
 
 
-def known(log: Path, models: list[Path]) -> dict[str, Any]:
-    """Return what was found before; of models that were trained since it is not true."""
-    return json.loads(log.read_text()) if newer(log, models) else {}
+def known(log: Path, model: str) -> dict[str, Any]:
+    """Return what was found before of a model of this digest; of another it is not true."""
+    found: dict[str, Any] = json.loads(log.read_text()) if log.exists() else {}
+    return found if found.get("digests", {}).get("model") == model else {}
 
 
 def where() -> dict[str, Any]:
@@ -173,9 +189,9 @@ def where() -> dict[str, Any]:
     return machine(int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1)))
 
 
-def digest(path: Path) -> str:
-    """Return by what a file that has changed since is known."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+def digest(*paths: Path) -> str:
+    """Return by what files that have changed since are known."""
+    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()[:16]
 
 
 def by_length(run: Path, metric: str) -> list[dict[str, Any]]:
@@ -194,45 +210,50 @@ def by_length(run: Path, metric: str) -> list[dict[str, Any]]:
     return found
 
 
-def scored(
-    task: Task,
-    models: list[Path],
-    part: Part,
-    given: argparse.Namespace,
-    found: dict[str, Any],
-) -> dict[str, Any]:
-    """Score on dev, and if asked for on the public test, unless that was found before."""
-    splits = {"dev": part.dev}
-    if given.test and part.test and "test" not in found:
-        splits["test"] = part.test
-    new = {name: scores(task, part, models, pairs, given.device) for name, pairs in splits.items()}
+def scored(task: Task, models: list[Path], part: Part, pairs: Path, device: str) -> Any:
+    """Score models, and of a single one what else its task looks for."""
+    found = scores(task, part, models, pairs, device)
     if task.looks is not None and len(models) == 1:
-        for name, pairs in splits.items():
-            new[name] |= task.looks(models[0], pairs, given.device)
-    if "test" in new:
-        told = {score["name"]: round(score["value"], 2) for score in new["test"]["scores"]}
-        line = {"model": models[0].stem, "models": len(models), "commit": where()["commit"]} | told
-        with (given.logs / TESTS).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
-    return new
+        found |= task.looks(models[0], pairs, device)
+    return found
+
+
+def tested(
+    task: Task, models: list[Path], part: Part, given: argparse.Namespace, found: dict[str, Any]
+) -> None:
+    """Score the public test if that is asked for and was not done; last, after all that may fail.
+
+    That it was scored is written down before the log, so that every time is.
+    """
+    if not (given.test and part.test) or "test" in found:
+        return
+    found["test"] = scored(task, models, part, part.test, given.device)
+    told = {score["name"]: round(score["value"], 2) for score in found["test"]["scores"]}
+    line = {"model": models[0].stem, "models": len(models), "digest": found["digests"]["model"]}
+    line |= {name: where()[name] for name in ("commit", "dirty")} | told
+    with (given.logs / TESTS).open("a", encoding="utf-8") as file:
+        file.write(json.dumps(line) + "\n")
 
 
 def as_one(together: AsOne, given: argparse.Namespace) -> None:
     """Score the seeds of a part as models that write together."""
     name, part, _ = together.jobs[0]
     models = [job.model(given.work) for job in together.jobs]
-    log = given.logs / f"{name}-{part.name}-ensemble.json"
-    found = known(log, models)
-    if found.get("models") != len(models):
-        found = {"task": name, "part": part.name, "models": len(models)}
-    found |= {"machine": where(), "settings": f"recipes/{part.config}.toml"}
-    found["digests"] = {"settings": digest(HERE / f"{part.config}.toml")}
-    found |= scored(TASKS[name], models, part, given, found)
+    log = given.logs / f"{together}.json"
+    found = known(log, digest(*models))
+    found |= {"task": name, "part": part.name, "models": len(models), "machine": where()}
+    found |= {"settings": f"recipes/{part.config}.toml"}
+    found["digests"] = {
+        "settings": digest(HERE / f"{part.config}.toml"),
+        "model": digest(*models),
+    }
+    found["dev"] = scored(TASKS[name], models, part, part.dev, given.device)
+    tested(TASKS[name], models, part, given, found)
     _logged(log, found, f"{name}, {part.name}, ensemble of {len(models)}")
 
 
 def _logged(log: Path, found: dict[str, Any], name: str) -> None:
-    log.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n")
+    written(log, json.dumps(found, ensure_ascii=False, indent=1) + "\n")
     for split in ("dev", "test"):
         if split in found:
             values = (f"{score['name']} {score['value']:.2f}" for score in found[split]["scores"])
@@ -310,24 +331,25 @@ def main() -> None:
     for folder in (given.work, given.logs):
         folder.mkdir(parents=True, exist_ok=True)
     wanted = wishes(given, parser)
-    jobs = {node for node in wanted if isinstance(node, Job)}
-    given.beside = min(given.at_once, len(jobs)) - 1
-    for words in dict.fromkeys(job.part.before for job in jobs if job.part.before):
-        if not Path(words[-1]).exists():
-            regard(*words)
+    trained = sum(isinstance(node, Job) for node in graph(wanted))
+    given.beside = min(given.at_once, trained) - 1
 
     def do(node: Node) -> None:
-        if isinstance(node, Lessons):
-            taught(node, given)
-        elif isinstance(node, AsOne):
-            as_one(node, given)
-        elif node in jobs:
-            make(node, given)
-        elif not node.model(given.work).exists():
-            learn(node, given)
+        match node:
+            case Lessons():
+                taught(node, given)
+            case AsOne():
+                as_one(node, given)
+            case Before(words):
+                if not Path(words[-1]).exists():
+                    regard(*words)
+            case Job() if node in wanted:
+                make(node, given)
+            case Job() if not node.model(given.work).exists():
+                learn(node, given)
 
     if left := side_by_side(wanted, do, given.at_once):
-        sys.stderr.write(f"{len(left)} of {len(graph(wanted))} could not be done; see above\n")
+        sys.stderr.write(f"not done, see above: {', '.join(map(str, left))}\n")
         raise SystemExit(2)
 
 

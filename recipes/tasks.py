@@ -42,7 +42,7 @@ class Part:
     watched: Path | None = None
     columns: Command = ()
     more: Command = ()
-    before: Command = ()
+    before: "Before | None" = None
     after: "tuple[str, Part] | None" = None
     lessons: "Lessons | None" = None
 
@@ -54,17 +54,34 @@ class Job(NamedTuple):
     part: Part
     seed: int
 
+    def __str__(self) -> str:
+        return f"{self.task}-{self.part.name}-{self.seed}"
+
     def model(self, work: Path) -> Path:
         """Return where its file lies."""
-        return work / f"{self.task}-{self.part.name}-{self.seed}.regard"
+        return work / f"{self}.regard"
 
     def start(self) -> "Job | None":
         """Return whose model it goes on from."""
         return Job(*self.part.after, self.seed) if self.part.after else None
 
-    def needs(self) -> "tuple[Job | Lessons, ...]":
+    def needs(self) -> "tuple[Job | Lessons | Before, ...]":
         """Return what must be there before it can be made."""
-        return tuple(need for need in (self.start(), self.part.lessons) if need)
+        part = self.part
+        return tuple(need for need in (self.start(), part.lessons, part.before) if need)
+
+
+class Before(NamedTuple):
+    """A command that makes what is no model, and ends in the name of its file."""
+
+    words: Command
+
+    def __str__(self) -> str:
+        return Path(self.words[-1]).name
+
+    def needs(self) -> tuple[()]:
+        """Return nothing, which is what it needs."""
+        return ()
 
 
 class Lessons(NamedTuple):
@@ -74,9 +91,12 @@ class Lessons(NamedTuple):
     unknown: Path
     teachers: tuple[Job, ...]
 
+    def __str__(self) -> str:
+        return f"{self.unknown.stem}.taught.tsv"
+
     def file(self, work: Path) -> Path:
         """Return where they lie."""
-        return work / f"{self.unknown.stem}.taught.tsv"
+        return work / str(self)
 
     def needs(self) -> tuple[Job, ...]:
         """Return what must be there before they can be made."""
@@ -87,6 +107,10 @@ class AsOne(NamedTuple):
     """Seeds of a part that write together."""
 
     jobs: tuple[Job, ...]
+
+    def __str__(self) -> str:
+        name, part, _ = self.jobs[0]
+        return f"{name}-{part.name}-ensemble-of-{len(self.jobs)}"
 
     def needs(self) -> tuple[Job, ...]:
         """Return what must be there before they can be scored."""
@@ -316,7 +340,7 @@ def _little(data: Path, work: Path) -> Iterator[Part]:
     vectors = work / "little.vectors"
     sides = [data / "multi30k" / "tok" / f"train.lc.norm.tok.{x}.gz" for x in ("de", "en")]
     text = one_after_another(sides, work / "little.text")
-    embed: Command = ("embed", text, "--out", vectors)
+    embed = Before(("embed", text, "--out", vectors))
     other = data / "tatoeba" / "eng-deu"
     columns = ("--columns", "source=2", "target=1")
     start = Part("start", "little", other / "train.tsv.gz", other / "dev.tsv", columns=columns)

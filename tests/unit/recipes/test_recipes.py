@@ -56,7 +56,8 @@ def data(tmp_path):
     written(forms / "xyz.dev", "walk\twalked\tV;PST\n", packed=False)
     for folder in ("couplets", "poem-couplets", "tatoeba/eng-cmn", "tatoeba/eng-deu"):
         written(tmp_path / folder / "train.tsv.gz", "天\t地\n")
-        written(tmp_path / folder / "dev.tsv", "天\t地\n", packed=False)
+        for split in ("dev", "test"):
+            written(tmp_path / folder / f"{split}.tsv", "天\t地\n", packed=False)
     return tmp_path
 
 
@@ -169,6 +170,20 @@ def test_what_fails_takes_along_what_needs_it_alone():
     assert done == [other]
 
 
+@pytest.mark.parametrize("wrong", [ValueError, KeyboardInterrupt])
+def test_after_what_nobody_foresaw_nothing_more_is_begun(wrong):
+    begun = []
+
+    def do(node):
+        begun.append(node.name)
+        raise wrong
+
+    with pytest.raises(wrong):
+        side_by_side([Node(str(n)) for n in range(50)], do, 1)
+    # one more may have begun before the first was heard of
+    assert len(begun) <= 2
+
+
 def test_invented_words_are_new_and_of_known_pieces():
     words = ["banana", "bandana", "canal"]
     found = invented(words, 20)
@@ -237,15 +252,20 @@ def test_a_model_learns_what_several_say_of_invented_words(data, tmp_path):
     small = work / "g2p-together-all-1.regard"
     parts = list(TASKS["g2p-taught"].parts(data, work))
     wanted = Job("g2p-taught", parts[0], 1)
+    missing, *teachers = (teacher.model(work) for teacher in parts[0].lessons.teachers)
     for need in graph([wanted]):
         if need != wanted and isinstance(need, Job) and not need.model(work).exists():
             shutil.copy(small, need.model(work))
-    done = run("g2p-taught", *words, "--parts", "xyz", "--more", "--max-steps", 1)
+    missing.unlink()
+    more = ("--at-once", 2, "--more", "--max-steps", 1)
+    done = run("g2p-taught", *words, "--parts", "xyz", *more)
     assert done.returncode == 0, done.stderr
-    unknown = parts[0].lessons.unknown.read_text().splitlines()
-    answers = regard.load(small).translate(unknown)
-    pairs = zip(unknown, answers, strict=True)
-    said = "".join(f"{line}\t{answer.text}\n" for line, answer in pairs if answer.text)
+    # one teacher was not there, and has learned what its own recipe says, to the end
+    assert json.loads(missing.with_suffix(".run").joinpath("made.json").read_text())["beside"] == 1
+    unknown = parts[0].lessons.unknown.read_text()
+    answers = runner.regard("translate", missing, *teachers, lines=unknown).splitlines()
+    pairs = zip(unknown.splitlines(), answers, strict=True)
+    said = "".join(f"{line}\t{answer}\n" for line, answer in pairs if answer)
     lessons = work / "xyz.invented.taught.tsv"
     assert lessons.read_text() == 3 * PAIRS.replace("\t", " xyz\t") + said
     log = json.loads((tmp_path / "logs" / "g2p-taught-xyz-1.json").read_text())
@@ -324,7 +344,36 @@ def test_a_task_goes_from_the_data_to_a_log(data, tmp_path):
     (line,) = (path.parent / "tests.jsonl").read_text().splitlines()
     exact = round(log["test"]["scores"][0]["value"], 2)
     told = {"model": "g2p-languages-xyz-1", "models": 1, "exact": exact}
+    told["digest"] = log["digests"]["model"]
     assert told.items() <= json.loads(line).items()
+    # another model of the same name: of this one nothing is known yet
+    model = tmp_path / "work" / "g2p-languages-xyz-1.regard"
+    model.unlink()
+    shutil.rmtree(model.with_suffix(".run"))
+    done = run(*words, "--more", "--max-steps", 1, *SMALL)
+    assert done.returncode == 0, done.stderr
+    other = json.loads(path.read_text())
+    assert "test" not in other
+    assert other["machine"]["torch"] == torch.__version__
+    assert other["digests"]["model"] != log["digests"]["model"]
+
+
+def test_a_public_test_is_not_scored_before_all_else_is_known(data, tmp_path):
+    words = ("--data", data, "--work", tmp_path / "work", "--logs", tmp_path / "logs")
+    words += ("--device", "cpu", "--test", "--more", "--max-steps", 1, *SMALL)
+    # the alignments, which it is to be compared with, are not there
+    done = run("chinese-bahdanau2015", *words)
+    assert done.returncode == 2
+    assert "not done, see above: chinese-bahdanau2015-zh-en-1" in done.stderr
+    assert not (tmp_path / "logs" / "tests.jsonl").exists()
+    gold = "天\t地\t1-1\n"
+    written(data / "word-alignment" / "zhen.dev.tsv", gold, packed=False)
+    done = run("chinese-bahdanau2015", *words)
+    assert done.returncode == 0, done.stderr
+    log = json.loads((tmp_path / "logs" / "chinese-bahdanau2015-zh-en-1.json").read_text())
+    # the training that was there before
+    assert log["machine"]["torch"] == torch.__version__
+    assert len((tmp_path / "logs" / "tests.jsonl").read_text().splitlines()) == 1
 
 
 def test_seeds_are_scored_as_one_too(data, tmp_path):
@@ -337,10 +386,15 @@ def test_seeds_are_scored_as_one_too(data, tmp_path):
         "g2p-languages, xyz 2, dev",
         "g2p-languages, xyz, ensemble of 2, dev",
     ]
-    log = json.loads((tmp_path / "logs" / "g2p-languages-xyz-ensemble.json").read_text())
+    log = json.loads((tmp_path / "logs" / "g2p-languages-xyz-ensemble-of-2.json").read_text())
     assert (log["models"], log["dev"]["stop"]) == (2, "likeliest")
     settings = (HERE / "g2p-low.toml").read_bytes()
-    assert log["digests"] == {"settings": hashlib.sha256(settings).hexdigest()[:16]}
+    models = [tmp_path / "work" / f"g2p-languages-xyz-{seed}.regard" for seed in (1, 2)]
+    together = b"".join(model.read_bytes() for model in models)
+    assert log["digests"] == {
+        name: hashlib.sha256(held).hexdigest()[:16]
+        for name, held in (("settings", settings), ("model", together))
+    }
     assert log["machine"]["torch"] == torch.__version__
     assert "1.regard + " in log["dev"]["model"]
 
