@@ -69,7 +69,8 @@ def _row(task: str, part: str, logs: list[Log]) -> list[str]:
     size = logs[0].get("parameters")
     times = [log["seconds"] for log in logs if "seconds" in log]
     beside = max((log.get("beside", 0) for log in logs), default=0)
-    took = f"{round(sum(times) / len(times))} s, {beside + 1} at once" if times else ""
+    at_once = f", up to {beside + 1} at once" if beside else ""
+    took = f"{round(sum(times) / len(times))} s{at_once}" if times else ""
     return [*row, "" if size is None else f"{size:,}", took]
 
 

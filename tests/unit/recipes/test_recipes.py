@@ -299,14 +299,22 @@ def test_couplets_are_looked_at(tmp_path):
     written(tmp_path / "dev.tsv", "2016\t6102\n11\t22\n2016\t2016\n", packed=False)
     model = ROOT / "tests" / "compat" / "bahdanau2015.regard"
     found = looked_at(model, tmp_path / "dev.tsv", "cpu")
-    texts = [answer.text for answer in regard.load(model).translate(["2016", "11"])]
+    answers = regard.load(model).translate(["2016", "11"])
+    texts = [answer.text for answer in answers]
     assert found["shown"] == [["2016", texts[0]], ["11", texts[1]]]
     alike = [len(text) == size for text, size in zip(texts, (4, 2), strict=True)]
     assert found["couplets"]["right length"] == 50 * sum(alike)
     both = zip(("6102", "22"), texts, strict=True)
     right = [a == b for x, text in both for a, b in zip(x, text, strict=False)]
     assert found["couplets"]["character as in the reference"] == 100 * sum(right) / len(right)
-    assert 0 <= found["couplets"]["largest weight on its own position"] <= 100
+    own = [
+        row.argmax() == place
+        for answer in answers
+        for place, row in enumerate(answer.attention[: len(answer.tokens)])
+    ]
+    share = found["couplets"]["largest weight on its own position"]
+    assert share == pytest.approx(100 * sum(own) / len(own))
+    assert 0 < share < 100
 
 
 def test_each_tag_is_scored_by_itself(tmp_path):

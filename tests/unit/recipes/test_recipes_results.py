@@ -38,7 +38,7 @@ def test_seeds_are_taken_together_and_words_to_sounds_are_counted_by_errors(tmp_
         "11.00",
         "12.00",
         "1,000",
-        "11 s, 4 at once",
+        "11 s, up to 4 at once",
     ]
     assert ridges[2:6] == ["exact", "1", "89.50", ""]
     assert markdown([ice]).splitlines()[2].startswith("| g2p-languages | ice | WER | 2 | 11.00 (")
