@@ -90,9 +90,8 @@ def side_by_side(wanted: Sequence[Node], do: Callable[[Node], Any], at_once: int
                         del left[node]
                     elif not isinstance(error, SystemExit):
                         raise error
-        except BaseException:
+        finally:
             pool.shutdown(cancel_futures=True)
-            raise
 
 
 def learn(job: Job, given: argparse.Namespace, *more: str) -> Path:
