@@ -147,6 +147,11 @@ def _sounds(data: Path, work: Path) -> Iterator[Part]:
             yield Part(name, f"g2p-{size}", pairs, dev, test if test.exists() else None)
 
 
+def _few_sounds(data: Path, work: Path) -> list[Part]:
+    """Return the languages but English, which has words enough."""
+    return [part for part in _sounds(data, work) if part.config != "g2p-high"]
+
+
 SCARCE = 4
 """How often a language of some hundreds of words is read where one of thousands is read once."""
 
@@ -157,7 +162,7 @@ TOGETHER = {"all": "g2p-together", "all-vaswani2017": "g2p-together-vaswani2017"
 
 def _sounds_together(data: Path, work: Path) -> Iterator[Part]:
     """Name every word's language, and learn all of them at once."""
-    parts = list(_sounds(data, work))
+    parts = _few_sounds(data, work)
     scarce = {part.name: SCARCE for part in parts if part.config == "g2p-low"}
     if not parts:
         return
@@ -170,11 +175,9 @@ def _sounds_together(data: Path, work: Path) -> Iterator[Part]:
 
 
 def _sounds_after(data: Path, work: Path) -> Iterator[Part]:
-    """Go on with either model of all languages, in each but English, which has words enough."""
+    """Go on with either model of all languages, in each of them."""
     wholes = list(_sounds_together(data, work))
-    for part in _sounds(data, work):
-        if part.config == "g2p-high":
-            continue
+    for part in _few_sounds(data, work):
         for whole in wholes:
             yield replace(
                 part,
@@ -191,9 +194,6 @@ def _tagged(name: str, path: Path, work: Path, times: int = 1) -> Path:
     return with_tags({name: path}, work / f"{path.stem}.tagged{times}.tsv", {name: times})
 
 
-TEACHERS = 2
-"""Seeds of either kind that teach together."""
-
 ALONE = 3
 """Seeds that teach together where all of them learned one language."""
 
@@ -208,12 +208,10 @@ def _sounds_taught(data: Path, work: Path) -> Iterator[Part]:
     for part in _sounds_after(data, work):
         afters.setdefault(part.name.partition("-")[0], []).append(part)
     for name, kinds in afters.items():
-        teachers = [
-            Job("g2p-after", part, seed) for part in kinds for seed in range(1, TEACHERS + 1)
-        ]
+        teachers = tuple(Job("g2p-after", part, 1) for part in kinds)
         times, count = LESSONS[kinds[0].config.removeprefix("g2p-after-")]
         unknown = with_invented(trained[name], count, work / f"{name}.invented.txt", name)
-        lessons = Lessons(_tagged(name, trained[name], work, times), unknown, tuple(teachers))
+        lessons = Lessons(_tagged(name, trained[name], work, times), unknown, teachers)
         for part in kinds:
             config = part.config.replace("after", "taught")
             yield replace(part, config=config, pairs=lessons.pairs, lessons=lessons)
@@ -221,9 +219,7 @@ def _sounds_taught(data: Path, work: Path) -> Iterator[Part]:
 
 def _sounds_taught_alone(data: Path, work: Path) -> Iterator[Part]:
     """Let models of one language say together how invented words sound, and learn that too."""
-    for part in _sounds(data, work):
-        if part.config == "g2p-high":
-            continue
+    for part in _few_sounds(data, work):
         times, count = LESSONS[part.config.removeprefix("g2p-")]
         pairs = one_after_another([part.pairs] * times, work / f"{part.pairs.stem}.{times}.tsv")
         unknown = with_invented(part.pairs, count, work / f"{part.name}.alone.txt")
@@ -355,8 +351,8 @@ def _little(data: Path, work: Path) -> Iterator[Part]:
 TASKS: dict[str, Task] = {
     "g2p-english": Task(_english_sounds, "exact,per", seeds=5),
     "g2p-languages": Task(_sounds, "exact,per", seeds=3),
-    "g2p-together": Task(_sounds_together, "exact,per", seeds=2, looks=by_tag),
-    "g2p-after": Task(_sounds_after, "exact,per", seeds=2),
+    "g2p-together": Task(_sounds_together, "exact,per", looks=by_tag),
+    "g2p-after": Task(_sounds_after, "exact,per"),
     "g2p-taught": Task(_sounds_taught, "exact,per"),
     "g2p-taught-alone": Task(_sounds_taught_alone, "exact,per"),
     "inflection": Task(_inflection, "exact,cer"),
