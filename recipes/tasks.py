@@ -133,6 +133,13 @@ class Task:
     looks: Callable[[Path, Path, str], dict[str, Any]] | None = None
 
 
+MORE: dict[tuple[str, str], Command] = {
+    ("multi30k-vaswani2017", "en-de"): ("--set", "train.agreement=2"),
+    ("g2p-after", "fre"): ("--set", "train.agreement=1"),
+}
+"""What is said of a part besides: of two that fell short, every line is read twice."""
+
+
 def _english_sounds(data: Path, work: Path) -> Iterator[Part]:
     folder = data / "cmudict-g2p" / "g014b2b"
     yield Part("english", "g2p-english", folder / "train.tsv.gz", folder / "dev.tsv.gz")
@@ -152,6 +159,10 @@ def _few_sounds(data: Path, work: Path) -> list[Part]:
     return [part for part in _sounds(data, work) if part.config != "g2p-high"]
 
 
+def _scarce(part: Part) -> bool:
+    return part.config == "g2p-low"
+
+
 SCARCE = 4
 """How often a language of some hundreds of words is read where one of thousands is read once."""
 
@@ -163,7 +174,7 @@ TOGETHER = {"all": "g2p-together", "all-vaswani2017": "g2p-together-vaswani2017"
 def _sounds_together(data: Path, work: Path) -> Iterator[Part]:
     """Name every word's language, and learn all of them at once."""
     parts = _few_sounds(data, work)
-    scarce = {part.name: SCARCE for part in parts if part.config == "g2p-low"}
+    scarce = {part.name: SCARCE for part in parts if _scarce(part)}
     if not parts:
         return
     pairs = with_tags({x.name: x.pairs for x in parts}, work / "sounds.train.tsv", scarce)
@@ -175,18 +186,20 @@ def _sounds_together(data: Path, work: Path) -> Iterator[Part]:
 
 
 def _sounds_after(data: Path, work: Path) -> Iterator[Part]:
-    """Go on with either model of all languages, in each of them."""
+    """Go on with a model of all languages, in each of them; in those of few words with either."""
     wholes = list(_sounds_together(data, work))
     for part in _few_sounds(data, work):
-        for whole in wholes:
+        for whole in wholes if _scarce(part) else wholes[:1]:
+            name = part.name + whole.name.removeprefix("all")
             yield replace(
                 part,
-                name=part.name + whole.name.removeprefix("all"),
+                name=name,
                 config=part.config.replace("g2p-", "g2p-after-"),
                 pairs=_tagged(part.name, part.pairs, work),
                 dev=_tagged(part.name, part.dev, work),
                 test=_tagged(part.name, part.test, work) if part.test else None,
                 after=("g2p-together", whole),
+                more=MORE.get(("g2p-after", name), ()),
             )
 
 
@@ -197,32 +210,31 @@ def _tagged(name: str, path: Path, work: Path, times: int = 1) -> Path:
 ALONE = 3
 """Seeds that teach together where all of them learned one language."""
 
-LESSONS = {"low": (3, 4000), "medium": (1, 8000)}
-"""How often real words are read, and how many are invented."""
+LESSONS = 4000
+"""Words that are invented."""
+
+REAL = 3
+"""How often real words are read beside them."""
 
 
 def _sounds_taught(data: Path, work: Path) -> Iterator[Part]:
     """Let models that began apart say together how invented words sound, and learn that too."""
-    trained = {part.name: part.pairs for part in _sounds(data, work)}
-    afters: dict[str, list[Part]] = {}
-    for part in _sounds_after(data, work):
-        afters.setdefault(part.name.partition("-")[0], []).append(part)
-    for name, kinds in afters.items():
+    trained = {part.name: part.pairs for part in _few_sounds(data, work) if _scarce(part)}
+    afters = list(_sounds_after(data, work))
+    for name, words in trained.items():
+        kinds = [part for part in afters if part.name.partition("-")[0] == name]
         teachers = tuple(Job("g2p-after", part, 1) for part in kinds)
-        times, count = LESSONS[kinds[0].config.removeprefix("g2p-after-")]
-        unknown = with_invented(trained[name], count, work / f"{name}.invented.txt", name)
-        lessons = Lessons(_tagged(name, trained[name], work, times), unknown, teachers)
+        unknown = with_invented(words, LESSONS, work / f"{name}.invented.txt", name)
+        lessons = Lessons(_tagged(name, words, work, REAL), unknown, teachers)
         for part in kinds:
-            config = part.config.replace("after", "taught")
-            yield replace(part, config=config, pairs=lessons.pairs, lessons=lessons)
+            yield replace(part, config="g2p-taught", pairs=lessons.pairs, lessons=lessons)
 
 
 def _sounds_taught_alone(data: Path, work: Path) -> Iterator[Part]:
     """Let models of one language say together how invented words sound, and learn that too."""
-    for part in _few_sounds(data, work):
-        times, count = LESSONS[part.config.removeprefix("g2p-")]
-        pairs = one_after_another([part.pairs] * times, work / f"{part.pairs.stem}.{times}.tsv")
-        unknown = with_invented(part.pairs, count, work / f"{part.name}.alone.txt")
+    for part in filter(_scarce, _few_sounds(data, work)):
+        pairs = one_after_another([part.pairs] * REAL, work / f"{part.pairs.stem}.{REAL}.tsv")
+        unknown = with_invented(part.pairs, LESSONS, work / f"{part.name}.alone.txt")
         teachers = tuple(Job("g2p-languages", part, seed) for seed in range(1, ALONE + 1))
         yield replace(part, pairs=pairs, lessons=Lessons(pairs, unknown, teachers))
 
@@ -236,12 +248,6 @@ def _inflection(data: Path, work: Path) -> Iterator[Part]:
         found = test if test.exists() else None
         columns = ("--columns", "source=1,3", "target=2")
         yield Part(name, "inflection", learned, folder / f"{name}.dev", found, columns=columns)
-
-
-MORE: dict[tuple[str, str], Command] = {
-    ("multi30k-vaswani2017", "en-de"): ("--set", "train.agreement=2")
-}
-"""What a direction is told besides: English to German, which fell short, is read twice."""
 
 
 def _captions(config: str, *directions: str) -> Callable[[Path, Path], Iterator[Part]]:

@@ -74,14 +74,19 @@ def test_every_recipe_has_its_files_and_settings_that_are_taken(name, data, tmp_
     for part in dict.fromkeys(job.part for job in jobs):
         assert part.pairs.exists()
         assert part.dev.exists()
-        tree = tomllib.loads((HERE / f"{part.config}.toml").read_text())
-        pairs = [line.split("\t") for line in PAIRS.splitlines()]
-        said = [part.more[n + 1] for n, word in enumerate(part.more) if word == "--set"]
-        tree = override(tree, said)
-        preset = part.more[1] if part.more[:1] == ("--preset",) else None
-        settings = choose(Look(pairs, "NFC"), tree, preset).settings
-        assert build(settings.model, 30, 30).readout is not None
-        assert settings.train.max_steps == tree["train"]["max_steps"]
+        assert_taken(part)
+
+
+def assert_taken(part):
+    """A part's settings are taken, and say themselves how long it learns."""
+    tree = tomllib.loads((HERE / f"{part.config}.toml").read_text())
+    pairs = [line.split("\t") for line in PAIRS.splitlines()]
+    said = [part.more[n + 1] for n, word in enumerate(part.more) if word == "--set"]
+    tree = override(tree, said)
+    preset = part.more[1] if part.more[:1] == ("--preset",) else None
+    settings = choose(Look(pairs, "NFC"), tree, preset).settings
+    assert build(settings.model, 30, 30).readout is not None
+    assert settings.train.max_steps == tree["train"]["max_steps"]
 
 
 def test_sides_are_laid_side_by_side_and_words_stand_between_their_neighbours(data, tmp_path):
@@ -99,6 +104,25 @@ def test_languages_are_named_and_the_scarce_are_read_more_often(data, tmp_path):
     assert after.pairs.read_text() == together.dev.read_text()
     assert (after.name, other.name) == ("xyz", "xyz-vaswani2017")
     assert Job("g2p-after", after, 2).needs() == (Job("g2p-together", together, 2),)
+
+
+def test_a_language_of_thousands_goes_on_from_one_model_and_is_not_taught(data, tmp_path):
+    for size, name in (("medium", "fre"), ("high", "eng")):
+        for split in ("train", "dev"):
+            path = data / "sigmorphon2021-g2p" / size / f"{name}_{split}.tsv"
+            written(path, PAIRS, packed=False)
+    parts = [*TASKS["g2p-languages"].parts(data, tmp_path)]
+    assert [part.name for part in parts] == ["xyz", "fre", "eng"]
+    after = [*TASKS["g2p-after"].parts(data, tmp_path)]
+    assert [part.name for part in after] == ["xyz", "xyz-vaswani2017", "fre"]
+    assert [part.more for part in after] == [(), (), ("--set", "train.agreement=1")]
+    for part in parts + after:
+        assert_taken(part)
+    for task in ("g2p-taught", "g2p-taught-alone"):
+        assert {part.name[:3] for part in TASKS[task].parts(data, tmp_path)} == {"xyz"}
+    together, _ = TASKS["g2p-together"].parts(data, tmp_path)
+    tagged = (PAIRS.replace("\t", f" {name}\t") for name in ("xyz", "fre"))
+    assert together.pairs.read_text() == 4 * next(tagged) + next(tagged)
 
 
 def test_what_a_model_needs_is_known_with_all_that_this_needs(data, tmp_path):
