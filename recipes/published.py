@@ -25,6 +25,8 @@ _SOUNDS = {
 }
 """SIGMORPHON 2021: word error rates of the organisers' ensemble of neural transducers."""
 
+_FROM_TRANSFORMER = {f"{name}-vaswani2017": both for name, both in _SOUNDS.items()}
+
 _FORMS = {
     "ang": ("", "61.10"),
     "ara": ("", "78.55"),
@@ -52,8 +54,8 @@ _FORMS = {
 PUBLISHED: dict[str, dict[str, tuple[str, str]]] = {
     "g2p-english": {"english": ("", "24.4, 20.6"), "english, ensemble of 5": ("", "20.24")},
     "g2p-languages": _SOUNDS,
-    "g2p-after": _SOUNDS | {f"{name}-vaswani2017": both for name, both in _SOUNDS.items()},
-    "g2p-taught": _SOUNDS | {f"{name}-vaswani2017": both for name, both in _SOUNDS.items()},
+    "g2p-after": _SOUNDS | _FROM_TRANSFORMER,
+    "g2p-taught": _SOUNDS | _FROM_TRANSFORMER,
     "g2p-taught-alone": _SOUNDS,
     "inflection": _FORMS,
     "multi30k-vaswani2017": {"en-de": ("", "41.02"), "de-en": ("", "36.5 to 37.4")},

@@ -50,13 +50,17 @@ def score_of(log: Log, split: str, task: str) -> float | None:
 
 
 def rows(found: dict[str, dict[str, list[Log]]]) -> list[list[str]]:
-    """Return a row for every part of a task, and of many parts one for the mean of their models."""
+    """Return a row for every part of a task, and of many of a kind one for their mean."""
     table = []
     for task, parts in found.items():
-        single = {part: logs for part, logs in parts.items() if "seed" in logs[0]}
-        table += [_row(task, part, logs) for part, logs in parts.items()]
-        if len(single) >= MANY:
-            table.append(_mean(task, single))
+        kinds: dict[str, dict[str, list[Log]]] = defaultdict(dict)
+        for part, logs in parts.items():
+            table.append(_row(task, part, logs))
+            if "seed" in logs[0]:
+                kinds[part.partition("-")[2]][part] = logs
+        for kind, single in kinds.items():
+            if len(single) >= MANY:
+                table.append(_mean(task, kind, single))
     return table
 
 
@@ -74,14 +78,15 @@ def _row(task: str, part: str, logs: list[Log]) -> list[str]:
     return [*row, "" if size is None else f"{size:,}", took]
 
 
-def _mean(task: str, parts: dict[str, list[Log]]) -> list[str]:
-    """Return the row of a mean over parts, with that of what was published for all of them."""
+def _mean(task: str, kind: str, parts: dict[str, list[Log]]) -> list[str]:
+    """Return the row of a mean over parts of a kind, with that of what was published for them."""
     # each part counts once, however many seeds it has
     scores = [
         sum(score_of(log, "dev", task) or 0.0 for log in logs) / len(logs)
         for logs in parts.values()
     ]
-    row = [task, f"mean of {len(parts)}", _metric(task, next(iter(parts.values()))), ""]
+    name = f"mean of {len(parts)}" + (f", {kind}" if kind else "")
+    row = [task, name, _metric(task, next(iter(parts.values()))), ""]
     row += [f"{sum(scores) / len(scores):.2f}", ""]
     for column in zip(
         *(PUBLISHED.get(task, {}).get(part, ("", "")) for part in parts), strict=True

@@ -12,6 +12,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -33,9 +34,14 @@ LENGTHS = (4, 7, 10, 13, 16, 19, 22, 26)
 TESTS = "tests.jsonl"
 """Beside the logs: a line for every time that a public test was scored."""
 
+STOPPING = threading.Event()
+"""Set after Ctrl-C, or what nobody foresaw: no further command is begun."""
+
 
 def regard(*words: object, lines: str | None = None) -> str:
     """Run the command line, on lines or on none; what it says of its progress is left alone."""
+    if STOPPING.is_set():
+        raise SystemExit(130)
     done = subprocess.run(
         [*COMMAND, *map(str, words)],
         stdout=subprocess.PIPE,
@@ -71,7 +77,8 @@ def side_by_side(wanted: Sequence[Node], do: Callable[[Node], Any], at_once: int
     """Do what is wanted, each as soon as what it needs is there; return what could not be done.
 
     One that ends with its sentence takes along what needs it and nothing else; after anything
-    else that goes wrong, or Ctrl-C, nothing more is begun.
+    else that goes wrong, or Ctrl-C, nothing more is begun, and what runs does not go on to its
+    next command.
     """
     left = graph(wanted)
     order = TopologicalSorter(left)
@@ -90,6 +97,9 @@ def side_by_side(wanted: Sequence[Node], do: Callable[[Node], Any], at_once: int
                         del left[node]
                     elif not isinstance(error, SystemExit):
                         raise error
+        except BaseException:
+            STOPPING.set()
+            raise
         finally:
             pool.shutdown(cancel_futures=True)
 
@@ -100,7 +110,7 @@ def learn(job: Job, given: argparse.Namespace, *more: str) -> Path:
     Beside it lies where it was made, and how long that took if nothing interrupted it.
     """
     part, out = job.part, job.model(given.work)
-    there, whole = out.exists(), not out.with_suffix(".run").exists()
+    before, whole = digest(out) if out.exists() else None, not out.with_suffix(".run").exists()
     here, begun = where(), time.perf_counter()
     pairs = part.lessons.file(given.work) if part.lessons else part.pairs
     words = ["--config", HERE / f"{part.config}.toml", "--seed", job.seed]
@@ -108,7 +118,7 @@ def learn(job: Job, given: argparse.Namespace, *more: str) -> Path:
     words += ["--device", given.device, *(["--quiet"] * (given.at_once > 1))]
     watched = part.watched or part.dev
     regard("train", pairs, "--dev", watched, *words, "--out", out, "--resume", *more)
-    if not there:
+    if digest(out) != before:
         took = {"seconds": round(time.perf_counter() - begun)} if whole else {}
         written(made(out), json.dumps({"beside": given.beside, "machine": here} | took))
     return pairs
@@ -129,20 +139,17 @@ def taught(lessons: Lessons, given: argparse.Namespace) -> None:
     """Let teachers say what is unknown, unless they have, and put it behind the pairs."""
     out = lessons.file(given.work)
     models = [teacher.model(given.work) for teacher in lessons.teachers]
-    if not newer(out, [*models, lessons.unknown, lessons.pairs]):
-        unknown = lessons.unknown.read_text(encoding="utf-8")
-        answers = regard("translate", *models, "--device", given.device, lines=unknown)
-        pairs = zip(unknown.split("\n"), answers.split("\n"), strict=True)
-        said = "".join(f"{line}\t{answer}\n" for line, answer in pairs if answer)
-        # the same lessons as before are new ones too
-        written(out, lessons.pairs.read_text(encoding="utf-8") + said).touch()
-
-
-def newer(path: Path, others: list[Path]) -> bool:
-    """Whether a file is there and was written after all those that it was made of."""
-    return path.exists() and all(
-        path.stat().st_mtime_ns >= other.stat().st_mtime_ns for other in others
-    )
+    # by what they hold: times are lost where a folder is copied
+    known, made_of = out.with_suffix(".digest"), digest(*models, lessons.unknown, lessons.pairs)
+    if out.exists() and known.exists() and known.read_text() == made_of:
+        return
+    unknown = lessons.unknown.read_text(encoding="utf-8")
+    answers = regard("translate", *models, "--device", given.device, lines=unknown)
+    pairs = zip(unknown.split("\n"), answers.split("\n"), strict=True)
+    said = "".join(f"{line}\t{answer}\n" for line, answer in pairs if answer)
+    known.unlink(missing_ok=True)
+    written(out, lessons.pairs.read_text(encoding="utf-8") + said)
+    written(known, made_of)
 
 
 def make(job: Job, given: argparse.Namespace) -> None:
@@ -153,6 +160,7 @@ def make(job: Job, given: argparse.Namespace) -> None:
     digests = {"settings": digest(HERE / f"{part.config}.toml"), "pairs": digest(pairs)}
     found = known(log, digest(out))
     if made(out).exists():
+        found.pop("seconds", None)
         found |= json.loads(made(out).read_text())
     more = [*started(job, given.work), *part.more, *given.more]
     found |= {
@@ -164,7 +172,8 @@ def make(job: Job, given: argparse.Namespace) -> None:
         "more": [x.name if isinstance(x, Path) else x for x in more],
         "parameters": json.loads(regard("info", out, "--format=json"))["parameters"],
     }
-    found["dev"] = scored(task, [out], part, part.dev, given.device)
+    found["dev"] = scores(task, part, [out], part.dev, given.device)
+    found["dev"] |= looked(task, [out], part.dev, given.device)
     found["dev"]["by length"] = by_length(out.with_suffix(".run"), task.metrics.split(",")[0])
     if part.lessons:
         teachers = [teacher.model(given.work) for teacher in part.lessons.teachers]
@@ -173,6 +182,7 @@ def make(job: Job, given: argparse.Namespace) -> None:
         gold = given.data / "word-alignment" / f"{task.gold}.dev.tsv"
         words = ["--alignments", gold, "--format=json", "--device", given.device]
         found["alignments"] = json.loads(regard("evaluate", out, *words))
+    _kept(log, found)
     tested(task, [out], part, given, found)
     _logged(log, found, f"{name}, {part.name} {seed}")
 
@@ -209,12 +219,9 @@ def by_length(run: Path, metric: str) -> list[dict[str, Any]]:
     return found
 
 
-def scored(task: Task, models: list[Path], part: Part, pairs: Path, device: str) -> Any:
-    """Score models, and of a single one what else its task looks for."""
-    found = scores(task, part, models, pairs, device)
-    if task.looks is not None and len(models) == 1:
-        found |= task.looks(models[0], pairs, device)
-    return found
+def looked(task: Task, models: list[Path], pairs: Path, device: str) -> dict[str, Any]:
+    """Return what else a task looks for in a single model."""
+    return task.looks(models[0], pairs, device) if task.looks and len(models) == 1 else {}
 
 
 def tested(
@@ -222,16 +229,23 @@ def tested(
 ) -> None:
     """Score the public test if that is asked for and was not done; last, after all that may fail.
 
-    That it was scored is written down before the log, so that every time is.
+    It is written down at once, and what was written down is not scored again.
     """
     if not (given.test and part.test) or "test" in found:
         return
-    found["test"] = scored(task, models, part, part.test, given.device)
-    told = {score["name"]: round(score["value"], 2) for score in found["test"]["scores"]}
-    line = {"model": models[0].stem, "models": len(models), "digest": found["digests"]["model"]}
-    line |= {name: where()[name] for name in ("commit", "dirty")} | told
-    with (given.logs / TESTS).open("a", encoding="utf-8") as file:
+    told, digest = given.logs / TESTS, found["digests"]["model"]
+    lines = told.read_text(encoding="utf-8").splitlines() if told.exists() else []
+    if digest in [json.loads(line).get("digest") for line in lines]:
+        sys.stderr.write(f"{models[0].stem}: its public test was scored before, see {told}\n")
+        return
+    found["test"] = scores(task, part, models, part.test, given.device)
+    values = {score["name"]: round(score["value"], 2) for score in found["test"]["scores"]}
+    here = where()
+    line = {"model": models[0].stem, "models": len(models), "digest": digest}
+    line |= {name: here[name] for name in ("commit", "dirty")} | values
+    with told.open("a", encoding="utf-8") as file:
         file.write(json.dumps(line) + "\n")
+    found["test"] |= looked(task, models, part.test, given.device)
 
 
 def as_one(together: AsOne, given: argparse.Namespace) -> None:
@@ -246,13 +260,18 @@ def as_one(together: AsOne, given: argparse.Namespace) -> None:
         "settings": digest(HERE / f"{part.config}.toml"),
         "model": digest(*models),
     }
-    found["dev"] = scored(TASKS[name], models, part, part.dev, given.device)
+    found["dev"] = scores(TASKS[name], part, models, part.dev, given.device)
+    _kept(log, found)
     tested(TASKS[name], models, part, given, found)
     _logged(log, found, f"{name}, {part.name}, ensemble of {len(models)}")
 
 
-def _logged(log: Path, found: dict[str, Any], name: str) -> None:
+def _kept(log: Path, found: dict[str, Any]) -> None:
     written(log, json.dumps(found, ensure_ascii=False, indent=1) + "\n")
+
+
+def _logged(log: Path, found: dict[str, Any], name: str) -> None:
+    _kept(log, found)
     for split in ("dev", "test"):
         if split in found:
             values = (f"{score['name']} {score['value']:.2f}" for score in found[split]["scores"])
@@ -288,7 +307,7 @@ def positive(text: str) -> int:
 
 
 def arguments() -> argparse.ArgumentParser:
-    """Say what can be said."""
+    """Describe the command line."""
     parser = argparse.ArgumentParser(prog="python -m recipes.run", description=__doc__)
     parser.add_argument("tasks", nargs="+", choices=[*TASKS], metavar="TASK")
     parser.add_argument("--data", type=Path, required=True, help="the folder of the data sets")
@@ -298,7 +317,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--logs", type=Path, default=HERE / "logs", help="recipes/logs if not said")
     parser.add_argument("--parts", nargs="*", default=None, help="these alone, by name")
     parser.add_argument(
-        "--seeds", type=positive, help="how many, from 1 on; if not said as in RESULTS.md"
+        "--seeds", type=positive, help="how many, from 1 on; if not said as many as the task has"
     )
     parser.add_argument("--at-once", type=positive, default=1, help="so many trainings at a time")
     parser.add_argument("--ensemble", action="store_true", help="score the seeds as one too")
@@ -315,25 +334,18 @@ def wishes(given: argparse.Namespace, parser: argparse.ArgumentParser) -> list[N
     found: list[Node] = []
     for name, parts in chosen(given, parser).items():
         seeds = range(1, (given.seeds or TASKS[name].seeds) + 1)
-        if given.ensemble and len(seeds) == 1:
-            parser.error(f"--ensemble joins seeds, but {name} has one; --seeds 5 would do")
         for part in parts:
             jobs = tuple(Job(name, part, seed) for seed in seeds)
-            found += [*jobs, *([AsOne(jobs)] if given.ensemble else [])]
+            found += [*jobs, *([AsOne(jobs)] if given.ensemble and len(jobs) > 1 else [])]
+    if given.ensemble and not any(isinstance(node, AsOne) for node in found):
+        names = " and ".join(given.tasks)
+        parser.error(f"--ensemble joins seeds, but {names} has one; --seeds 5 would do")
     return found
 
 
-def main() -> None:
-    """Run tasks."""
-    parser = arguments()
-    given = parser.parse_args()
-    for folder in (given.work, given.logs):
-        folder.mkdir(parents=True, exist_ok=True)
-    wanted = wishes(given, parser)
-    trained = sum(isinstance(node, Job) for node in graph(wanted))
-    given.beside = min(given.at_once, trained) - 1
-
-    def do(node: Node) -> None:
+def begin(node: Node, wanted: Sequence[Node], given: argparse.Namespace) -> None:
+    """Make what is not there, score what is wanted, and name what fails."""
+    try:
         match node:
             case Lessons():
                 taught(node, given)
@@ -346,9 +358,27 @@ def main() -> None:
                 make(node, given)
             case Job() if not node.model(given.work).exists():
                 learn(node, given)
+    except SystemExit:
+        sys.stderr.write(f"{node} failed, see above\n")
+        raise
 
-    if left := side_by_side(wanted, do, given.at_once):
-        sys.stderr.write(f"not done, see above: {', '.join(map(str, left))}\n")
+
+def main() -> None:
+    """Run tasks."""
+    parser = arguments()
+    given = parser.parse_args()
+    for folder in (given.work, given.logs):
+        folder.mkdir(parents=True, exist_ok=True)
+    wanted = wishes(given, parser)
+    trained = sum(isinstance(node, Job) for node in graph(wanted))
+    given.beside = min(given.at_once, trained) - 1
+    try:
+        left = side_by_side(wanted, lambda node: begin(node, wanted, given), given.at_once)
+    except KeyboardInterrupt:
+        sys.stderr.write("stopped; the same command goes on\n")
+        raise SystemExit(130) from None
+    if left:
+        sys.stderr.write(f"not done: {', '.join(map(str, left))}\n")
         raise SystemExit(2)
 
 

@@ -121,8 +121,8 @@ class AsOne(NamedTuple):
 class Task:
     """Models that belong together, and how all of them are scored.
 
-    `seeds` are as many as the results tell of, `scoring` is said to `regard evaluate`, and `looks`
-    finds more in a model's file and some pairs, on a device.
+    `seeds` are how many models a part has if nothing is said, `scoring` is said to
+    `regard evaluate`, and `looks` finds more in a model's file and some pairs, on a device.
     """
 
     parts: Callable[[Path, Path], Iterator[Part]]
@@ -137,7 +137,8 @@ MORE: dict[tuple[str, str], Command] = {
     ("multi30k-vaswani2017", "en-de"): ("--set", "train.agreement=2"),
     ("g2p-after", "fre"): ("--set", "train.agreement=1"),
 }
-"""What is said of a part besides: of two that fell short, every line is read twice."""
+"""What is said of a part besides its settings: of two that fell short of what was published, every
+line is read twice."""
 
 
 def _english_sounds(data: Path, work: Path) -> Iterator[Part]:
@@ -168,18 +169,19 @@ SCARCE = 4
 
 
 TOGETHER = {"all": "g2p-together", "all-vaswani2017": "g2p-together-vaswani2017"}
-"""Models of all languages, and their settings."""
+"""Models of all languages but English, and their settings."""
 
 
 def _sounds_together(data: Path, work: Path) -> Iterator[Part]:
-    """Name every word's language, and learn all of them at once."""
+    """Name every word's language, and learn all but English at once."""
     parts = _few_sounds(data, work)
     scarce = {part.name: SCARCE for part in parts if _scarce(part)}
     if not parts:
         return
     pairs = with_tags({x.name: x.pairs for x in parts}, work / "sounds.train.tsv", scarce)
     dev = with_tags({x.name: x.dev for x in parts}, work / "sounds.dev.tsv")
-    test = with_tags({x.name: x.test for x in parts if x.test}, work / "sounds.test.tsv")
+    tests = {x.name: x.test for x in parts if x.test}
+    test = with_tags(tests, work / "sounds.test.tsv") if tests else None
     watched = every(10, dev, work)
     for name, config in TOGETHER.items():
         yield Part(name, config, pairs, dev, test, watched)

@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 
 from recipes.results import draw, markdown, read, rows
+from recipes.run import digest
+from recipes.tasks import HERE
 
 ROOT = Path(__file__).parents[3]
 
@@ -72,6 +74,26 @@ def test_many_parts_have_a_mean(tmp_path):
         "",
         "",
     ]
+
+
+def test_parts_that_go_on_from_another_kind_have_a_mean_of_their_own(tmp_path):
+    names = ("ady", "gre", "ice", "ita", "khm", "lav", "mlt_latn", "rum", "slv", "wel_sw")
+    logs = [log("g2p-after", name, 1, 90.0) for name in ("bul", *names)]
+    logs += [log("g2p-after", f"{name}-vaswani2017", 1, 80.0) for name in names]
+    means = [row for row in rows(written(tmp_path, logs)) if row[1].startswith("mean")]
+    assert [row[1] for row in means] == ["mean of 11", "mean of 10, vaswani2017"]
+    assert [row[4] for row in means] == ["10.00", "20.00"]
+    # of the organisers, as their own table has it
+    assert means[1][6] == "22.40"
+
+
+def test_every_log_that_is_kept_is_of_the_settings_that_are_there():
+    for path in sorted((HERE / "logs").glob("*.json")):
+        found = json.loads(path.read_text())
+        # models as one: the logs of each say by which settings
+        if "digests" in found or "models" not in found:
+            settings = ROOT / found["settings"]
+            assert found["digests"]["settings"] == digest(settings), path.name
 
 
 def test_a_folder_without_logs_is_refused(tmp_path):
