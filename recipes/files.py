@@ -1,12 +1,16 @@
 """Files of pairs as the recipes want them, made from those of the data."""
 
 import gzip
-import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from recipes.teach import invented
+from regard.files import replace_file
 from regard.text.normalize import normalize
+
+_ENGLISH = re.compile(r"'\w+|\w+(?:-\w+)*|\S")
+"""A word or a mark, the end of a genitive or an abbreviation by itself."""
 
 
 def lines_of(path: Path) -> list[str]:
@@ -29,6 +33,16 @@ def in_context(path: Path, work: Path) -> Path:
     found = zip(words, pairs, words[2:], strict=False)
     lines = [f"{left} <{old}> {right}".strip() + f"\t{new}" for left, (old, new), right in found]
     return _lines(work / path.name.removesuffix(".gz"), lines)
+
+
+def as_aligned(path: Path, work: Path) -> Path:
+    """Write Chinese without spaces, and English in small letters, with spaces around marks.
+
+    So are the lines of people who aligned words by hand; these have English in front.
+    """
+    pairs = [line.split("\t") for line in lines_of(path)]
+    lines = [f"{zh.replace(' ', '')}\t{' '.join(_ENGLISH.findall(en.lower()))}" for en, zh in pairs]
+    return _lines(work / f"aligned.{path.name.removesuffix('.gz')}", lines)
 
 
 def one_after_another(paths: Sequence[Path], out: Path) -> Path:
@@ -72,9 +86,7 @@ def first_lines(path: Path, count: int, work: Path) -> Path:
 def written(path: Path, text: str) -> Path:
     """Write a file whole or not at all, and leave one alone that holds the same."""
     if not path.exists() or path.read_text(encoding="utf-8") != text:
-        part = path.with_name(f"{path.name}.{os.getpid()}")
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
+        replace_file(path, text.encode())
     return path
 
 

@@ -71,5 +71,6 @@ WORD_ERRORS = (
     "g2p-taught",
     "g2p-taught-alone",
     "papers-sounds",
+    "automatic-sounds",
 )
 """Tasks whose score is the share of words that are wrong."""

@@ -8,13 +8,15 @@ import json
 import math
 import sys
 from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
+from recipes.parts import HERE
 from recipes.published import PUBLISHED, WORD_ERRORS
-from recipes.tasks import HERE
+from recipes.tables import Log, Logs, languages, markdown, score_of, without_settings
 
-Log = dict[str, Any]
+HEAD = ["task", "part", "score", "models", "dev", "test", "published, dev", "published, test"]
+HEAD += ["parameters", "time to train"]
 
 PICTURES = {"papers-captions": "BLEU", "papers-sounds": "words that are right, in percent"}
 FIXED = ("cho2014", "sutskever2014")
@@ -25,7 +27,7 @@ MANY = 10
 """Of so many parts the mean is given."""
 
 
-def read(folder: Path) -> dict[str, dict[str, list[Log]]]:
+def read(folder: Path) -> Logs:
     """Return the logs by task and part, in the order of their seeds; models together are one."""
     found: dict[str, dict[str, list[Log]]] = defaultdict(lambda: defaultdict(list))
     logs = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
@@ -41,15 +43,7 @@ def spread(values: list[float]) -> str:
     return mean if len(values) == 1 else f"{mean} ({min(values):.2f} to {max(values):.2f})"
 
 
-def score_of(log: Log, split: str, task: str) -> float | None:
-    """Return the first score of a log; of words to sounds the share of wrong ones."""
-    if split not in log:
-        return None
-    value: float = log[split]["scores"][0]["value"]
-    return 100 - value if task in WORD_ERRORS else value
-
-
-def rows(found: dict[str, dict[str, list[Log]]]) -> list[list[str]]:
+def rows(found: Logs) -> list[list[str]]:
     """Return a row for every part of a task, and of many of a kind one for their mean."""
     table = []
     for task, parts in found.items():
@@ -100,15 +94,7 @@ def _metric(task: str, logs: list[Log]) -> str:
     return "WER" if task in WORD_ERRORS else name
 
 
-def markdown(table: list[list[str]]) -> str:
-    """Write the table."""
-    head = ["task", "part", "score", "models", "dev", "test", "published, dev", "published, test"]
-    head += ["parameters", "time to train"]
-    lines = [head, ["---"] * len(head), *table]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
-def draw(parts: dict[str, list[Log]], what: str, out: Path) -> None:
+def draw(parts: Mapping[str, list[Log]], what: str, out: Path) -> None:
     """Draw each model's score against the length of the source."""
     import matplotlib as mpl
 
@@ -144,7 +130,9 @@ def main() -> None:
         parser.error(
             f"{given.logs} has no logs; a folder that python -m recipes.run wrote would do"
         )
-    sys.stdout.write(markdown(rows(found)))
+    tables = [(HEAD, rows(found)), *(languages(found, scarce=x) for x in (True, False))]
+    tables.append(without_settings(found))
+    sys.stdout.write("\n".join(markdown(*table) for table in tables if table[1]))
     for task, what in PICTURES.items() if given.pictures else ():
         if task in found:
             given.pictures.mkdir(parents=True, exist_ok=True)

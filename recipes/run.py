@@ -24,7 +24,8 @@ from typing import Any
 from benchmarks.machine import machine
 from benchmarks.ours import COMMAND
 from recipes.files import written
-from recipes.tasks import HERE, TASKS, AsOne, Before, Job, Lessons, Part, Task
+from recipes.parts import HERE, AsOne, Before, Job, Lessons, Part, Task
+from recipes.tasks import TASKS
 
 Node = Job | Lessons | AsOne | Before
 
@@ -113,8 +114,8 @@ def learn(job: Job, given: argparse.Namespace, *more: str) -> Path:
     before, whole = digest(out) if out.exists() else None, not out.with_suffix(".run").exists()
     here, begun = where(), time.perf_counter()
     pairs = part.lessons.file(given.work) if part.lessons else part.pairs
-    words = ["--config", HERE / f"{part.config}.toml", "--seed", job.seed]
-    words += [*part.columns, *started(job, given.work), *part.more]
+    words: list[object] = ["--config", part.settings] if part.settings else []
+    words += ["--seed", job.seed, *part.columns, *started(job, given.work), *part.more]
     words += ["--device", given.device, *(["--quiet"] * (given.at_once > 1))]
     watched = part.watched or part.dev
     regard("train", pairs, "--dev", watched, *words, "--out", out, "--resume", *more)
@@ -157,7 +158,6 @@ def make(job: Job, given: argparse.Namespace) -> None:
     (name, part, seed), out = job, job.model(given.work)
     task, log = TASKS[name], given.logs / f"{job}.json"
     pairs = learn(job, given, *given.more)
-    digests = {"settings": digest(HERE / f"{part.config}.toml"), "pairs": digest(pairs)}
     found = known(log, digest(out))
     if made(out).exists():
         found.pop("seconds", None)
@@ -167,11 +167,13 @@ def make(job: Job, given: argparse.Namespace) -> None:
         "task": name,
         "part": part.name,
         "seed": seed,
-        "settings": f"recipes/{part.config}.toml",
-        "digests": digests | {"model": digest(out)},
+        **by_settings(part, out),
         "more": [x.name if isinstance(x, Path) else x for x in more],
         "parameters": json.loads(regard("info", out, "--format=json"))["parameters"],
     }
+    found["digests"]["pairs"] = digest(pairs)
+    # what nobody said is chosen, so that it is known only by these
+    found["digests"]["all settings"] = digest(out.with_suffix(".run") / "settings.toml")
     found["dev"] = scores(task, part, [out], part.dev, given.device)
     found["dev"] |= looked(task, [out], part.dev, given.device)
     found["dev"]["by length"] = by_length(out.with_suffix(".run"), task.metrics.split(",")[0])
@@ -185,6 +187,15 @@ def make(job: Job, given: argparse.Namespace) -> None:
     _kept(log, found)
     tested(task, [out], part, given, found)
     _logged(log, found, f"{name}, {part.name} {seed}")
+
+
+def by_settings(part: Part, *models: Path) -> dict[str, Any]:
+    """Say by which settings models were made, and by what both are known."""
+    digests = {"model": digest(*models)}
+    if part.settings is None:
+        return {"settings": "automatic", "digests": digests}
+    name = f"{part.settings.parent.name}/{part.settings.name}"
+    return {"settings": name, "digests": {"settings": digest(part.settings)} | digests}
 
 
 def known(log: Path, model: str) -> dict[str, Any]:
@@ -233,15 +244,15 @@ def tested(
     """
     if not (given.test and part.test) or "test" in found:
         return
-    told, digest = given.logs / TESTS, found["digests"]["model"]
+    told, known_by = given.logs / TESTS, found["digests"]["model"]
     lines = told.read_text(encoding="utf-8").splitlines() if told.exists() else []
-    if digest in [json.loads(line).get("digest") for line in lines]:
+    if known_by in [json.loads(line).get("digest") for line in lines]:
         sys.stderr.write(f"{models[0].stem}: its public test was scored before, see {told}\n")
         return
     found["test"] = scores(task, part, models, part.test, given.device)
     values = {score["name"]: round(score["value"], 2) for score in found["test"]["scores"]}
     here = where()
-    line = {"model": models[0].stem, "models": len(models), "digest": digest}
+    line = {"model": models[0].stem, "models": len(models), "digest": known_by}
     line |= {name: here[name] for name in ("commit", "dirty")} | values
     with told.open("a", encoding="utf-8") as file:
         file.write(json.dumps(line) + "\n")
@@ -255,11 +266,7 @@ def as_one(together: AsOne, given: argparse.Namespace) -> None:
     log = given.logs / f"{together}.json"
     found = known(log, digest(*models))
     found |= {"task": name, "part": part.name, "models": len(models), "machine": where()}
-    found |= {"settings": f"recipes/{part.config}.toml"}
-    found["digests"] = {
-        "settings": digest(HERE / f"{part.config}.toml"),
-        "model": digest(*models),
-    }
+    found |= by_settings(part, *models)
     found["dev"] = scores(TASKS[name], part, models, part.dev, given.device)
     _kept(log, found)
     tested(TASKS[name], models, part, given, found)

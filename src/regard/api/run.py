@@ -19,7 +19,7 @@ from regard.api.order import Order
 from regard.api.prepare import Material, Prepared, prepare, too_long, write_text
 from regard.api.resume import as_begun, began_on_gpu, environment, refuse_other_run
 from regard.api.sources import Origin, Pairs, is_file
-from regard.api.start import Start, freeze
+from regard.api.start import Start, freeze, refuse_frozen_symbols
 from regard.api.vectors import Known
 from regard.config.settings import DataConfig, Settings
 from regard.config.toml import to_toml, to_tree
@@ -83,6 +83,8 @@ def run(order: Order) -> Done:
             torch.manual_seed(settings.train.seed)
             model = build_for(settings.model, prepared.source, prepared.target).to(device).eval()
             if start is not None:
+                sides = (prepared.source, prepared.target)
+                refuse_frozen_symbols(start, sides, settings.train.freeze)
                 start.plant(model)
             if known is not None:
                 tell(known.plant(model, prepared.source, prepared.target))

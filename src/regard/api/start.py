@@ -1,5 +1,6 @@
 """A run that starts from a model: its settings, its symbols in their places, its weights."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
@@ -13,6 +14,7 @@ from regard.errors import ConfigError
 from regard.files import fingerprint
 from regard.models.seq2seq import Seq2Seq
 from regard.store import Saved, load_model
+from regard.text.side import Side
 
 BY_SYMBOL = (
     "source_embedding.weight",
@@ -94,6 +96,21 @@ def _fits(name: str, old: Tensor | None, new: Tensor) -> bool:
     if old is None or old.shape[1:] != new.shape[1:]:
         return False
     return len(old) <= len(new) if name in BY_SYMBOL else len(old) == len(new)
+
+
+def refuse_frozen_symbols(start: Start, sides: Sequence[Side], parts: tuple[str, ...]) -> None:
+    """Refuse to keep from learning what symbols have that the start does not know."""
+    old = (start.saved.source, start.saved.target)
+    source, target = (
+        len(side.vocabulary) - len(known.vocabulary) for side, known in zip(sides, old, strict=True)
+    )
+    for part, new in (("embeddings", source + target), ("readout", target)):
+        if part in parts and new:
+            problem = (
+                f"freeze = {part}, but {new} symbols are new to the model that is started from"
+            )
+            would = "would never be learned; freezing other parts would do"
+            raise ConfigError("train", [f"{problem} and {would}"])
 
 
 def freeze(model: Seq2Seq, parts: tuple[str, ...]) -> None:

@@ -84,6 +84,15 @@ def test_what_is_frozen_stays_and_the_rest_learns(model, part):
         assert torch.equal(old, after[name]) == (name in frozen), name
 
 
+@pytest.mark.parametrize(("part", "new"), [("embeddings", 7), ("readout", 3)])
+def test_what_new_symbols_have_is_not_frozen_before_it_was_learned(model, part, new):
+    assert refusal(ConfigError, model, freeze=("encoder", part)) == (
+        f"train: freeze = {part}, but {new} symbols are new to the model that is started from and "
+        "would never be learned; freezing other parts would do"
+    )
+    tuned(model, freeze=("encoder",), max_steps=1)
+
+
 def test_a_start_is_part_of_what_a_model_tells(model):
     told = tuned(model).summary["start_from"]
     assert len(told) == 64
@@ -100,7 +109,7 @@ def test_what_would_not_fit_is_refused(model, tmp_path):
     sizes = refusal(ConfigError, model, model={"encoder": {"hidden_size": 99}})
     assert "has another size than the model that is started from" in sizes
     assert "leaves nothing to learn" in refusal(
-        ConfigError, model, freeze=("embeddings", "encoder", "decoder", "readout")
+        ConfigError, model, digits(), freeze=("embeddings", "encoder", "decoder", "readout")
     )
     assert "must be embeddings, encoder, decoder or readout" in refusal(
         ConfigError, model, freeze=("encode",)

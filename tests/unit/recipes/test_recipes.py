@@ -9,10 +9,12 @@ from recipes_data import PAIRS, written
 
 import regard
 from recipes.couplets import copied, looked_at, pattern
+from recipes.files import as_aligned
 from recipes.files import written as write
+from recipes.parts import Job, Lessons
 from recipes.run import graph
 from recipes.tags import by_tag
-from recipes.tasks import HERE, TASKS, Job, Lessons
+from recipes.tasks import AUTOMATIC, TASKS
 from recipes.teach import invented
 from regard.api.automatic import choose
 from regard.api.look import Look
@@ -35,7 +37,10 @@ def test_every_recipe_has_its_files_and_settings_that_are_taken(name, data, tmp_
 
 def assert_taken(part):
     """A part's settings are taken, and say themselves how long it learns."""
-    tree = tomllib.loads((HERE / f"{part.config}.toml").read_text())
+    if part.settings is None:
+        assert part.more == ()
+        return
+    tree = tomllib.loads(part.settings.read_text())
     pairs = [line.split("\t") for line in PAIRS.splitlines()]
     said = [part.more[n + 1] for n, word in enumerate(part.more) if word == "--set"]
     tree = override(tree, said)
@@ -60,6 +65,27 @@ def test_languages_are_named_and_the_scarce_are_read_more_often(data, tmp_path):
     assert after.pairs.read_text() == together.dev.read_text()
     assert (after.name, other.name) == ("xyz", "xyz-vaswani2017")
     assert Job("g2p-after", after, 2).needs() == (Job("g2p-together", together, 2),)
+
+
+def test_what_has_no_settings_learns_from_the_same_pairs_as_the_recipe_beside_it(data, tmp_path):
+    for name, recipe in AUTOMATIC.items():
+        ours, theirs = (list(TASKS[x].parts(data, tmp_path)) for x in (name, recipe))
+        assert [x.name for x in ours] == [x.name for x in theirs]
+        assert [x.dev for x in ours] == [x.dev for x in theirs]
+        assert TASKS[name].metrics == TASKS[recipe].metrics
+        if recipe != "inflection":
+            assert [x.pairs for x in ours] == [x.pairs for x in theirs]
+    # lemmas as their own forms are something that a recipe adds
+    (forms,) = TASKS["automatic-forms"].parts(data, tmp_path)
+    assert forms.pairs == data / "sigmorphon2022-inflection" / "xyz_large.train.gz"
+    assert forms.columns == ("--columns", "source=1,3", "target=2")
+
+
+def test_sentences_are_cut_as_those_who_aligned_words_cut_them(tmp_path):
+    english = "Tom's well-known dog isn't 3 years old, \"he\" said."
+    written(tmp_path / "a.tsv.gz", f"{english}\t汤姆 的狗。\n")
+    cut = "tom 's well-known dog isn 't 3 years old , \" he \" said ."
+    assert as_aligned(tmp_path / "a.tsv.gz", tmp_path).read_text() == f"汤姆的狗。\t{cut}\n"
 
 
 def test_a_language_of_thousands_goes_on_from_one_model_and_is_not_taught(data, tmp_path):

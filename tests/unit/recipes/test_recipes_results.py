@@ -5,11 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from recipes.results import draw, markdown, read, rows
+from recipes.parts import HERE
+from recipes.results import HEAD, draw, read, rows
 from recipes.run import digest
-from recipes.tasks import HERE
+from recipes.tables import SCARCE, languages, markdown, without_settings
 
 ROOT = Path(__file__).parents[3]
+WANTED = ["g2p-english", "histnorm", "multi30k-bahdanau2015", "multi30k-vaswani2017"]
+WANTED += ["chinese-bahdanau2015", "chinese-vaswani2017", "chinese-aligned", "couplets", "little"]
 
 
 def log(task, part, seed, dev, test=None, **more):
@@ -43,7 +46,8 @@ def test_seeds_are_taken_together_and_words_to_sounds_are_counted_by_errors(tmp_
         "11 s, up to 4 at once",
     ]
     assert ridges[2:6] == ["exact", "1", "89.50", ""]
-    assert markdown([ice]).splitlines()[2].startswith("| g2p-languages | ice | WER | 2 | 11.00 (")
+    _, _, line = markdown(HEAD, [ice]).splitlines()
+    assert line.startswith("| g2p-languages | ice | WER | 2 | 11.00 (")
 
 
 def written(folder, logs):
@@ -87,11 +91,62 @@ def test_parts_that_go_on_from_another_kind_have_a_mean_of_their_own(tmp_path):
     assert means[1][6] == "22.40"
 
 
+def test_languages_stand_side_by_side_and_what_is_below_the_baseline_is_bold(tmp_path):
+    logs = [log("g2p-languages", "ady", seed, score) for seed, score in ((1, 75.0), (2, 79.0))]
+    logs += [log("g2p-languages", "gre", 1, 91.0), log("g2p-taught", "ady", 1, 78.0)]
+    logs += [log("g2p-languages", "fre", 1, 92.7), log("g2p-taught", "ady-vaswani2017", 1, 78.5)]
+    logs[3]["teachers"] = {"scores": [{"name": "exact", "value": 80.0}]}
+    logs.append(log("g2p-together", "all", 1, 80.0))
+    logs[-1]["dev"]["exact by tag"] = {"ady": 70.0, "gre": 95.5, "fre": 90.0}
+    # models together are none of them
+    logs.append(log("g2p-languages", "ady", 1, 99.0, models=2))
+    del logs[-1]["seed"]
+    found = written(tmp_path, logs)
+    found["g2p-together"]["all"][0]["dev"]["exact by tag"] |= dict.fromkeys(SCARCE[2:], 50.0)
+    head, table = languages(found, scarce=True)
+    assert head[:3] == ["", "ady", "gre"]
+    assert [row[:3] for row in table] == [
+        ["by itself", "23", "9"],
+        ["all in one, `bahdanau2015`", "30", "**4.5**"],
+        ["these two as one, the teachers", "**20**", ""],
+        ["taught, from `bahdanau2015`", "22", ""],
+        ["taught, from the Transformer", "**21.5**", ""],
+        ["counted: the best of these rows", "**21.5**", "**4.5**"],
+        ["the best seed of any row", "**21**", "**4.5**"],
+        ["baseline", "22", "5"],
+    ]
+
+
+def test_automatic_settings_stand_beside_the_recipe_that_has_the_same_pairs(tmp_path):
+    logs = [log("g2p-languages", "ice", seed, score) for seed, score in ((1, 75.0), (2, 85.0))]
+    logs += [log("g2p-languages", "ady", 1, 80.0), log("automatic-sounds", "ady", 1, 76.0)]
+    logs += [log("automatic-sounds", "ice", 1, 82.0), log("automatic-sounds", "gre", 1, 99.0)]
+    _, table = without_settings(written(tmp_path, logs))
+    assert table == [
+        ["automatic-sounds", "ady", "76.00", "80.00", "+20 %"],
+        ["automatic-sounds", "ice", "82.00", "80.00", "-10 %"],
+        ["automatic-sounds", "mean of 2", "79.00", "80.00", "+5 %"],
+    ]
+
+
+def test_what_the_results_tell_is_what_the_logs_say():
+    told = (ROOT / "RESULTS.md").read_text(encoding="utf-8")
+    found = read(HERE / "logs")
+    tables = [languages(found, scarce=True), languages(found, scarce=False)]
+    for table in [*tables, without_settings(found)]:
+        assert markdown(*table) in told
+    wanted = [row for row in rows(found) if row[0] in WANTED]
+    assert len(wanted) >= len(WANTED)
+    for row in wanted:
+        for score in filter(None, row[4:6]):
+            assert score in told, row
+
+
 def test_every_log_that_is_kept_is_of_the_settings_that_are_there():
     for path in sorted((HERE / "logs").glob("*.json")):
         found = json.loads(path.read_text())
         # models as one: the logs of each say by which settings
-        if "digests" in found or "models" not in found:
+        if found.get("settings") != "automatic" and ("digests" in found or "models" not in found):
             settings = ROOT / found["settings"]
             assert found["digests"]["settings"] == digest(settings), path.name
 

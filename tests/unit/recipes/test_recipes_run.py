@@ -18,8 +18,9 @@ import torch
 from recipes_data import PAIRS, written
 
 from recipes import run as runner
+from recipes.parts import HERE, AsOne, Job
 from recipes.run import arguments, by_length, graph, side_by_side, wishes
-from recipes.tasks import HERE, TASKS, AsOne, Job
+from recipes.tasks import TASKS
 
 ROOT = Path(__file__).parents[3]
 SMALL = [f"--set=model.{name}_size=8" for name in ("hidden", "embedding", "align", "readout")]
