@@ -38,7 +38,7 @@ def in_context(path: Path, work: Path) -> Path:
 def as_aligned(path: Path, work: Path) -> Path:
     """Write Chinese without spaces, and English in small letters, with spaces around marks.
 
-    So are the lines of people who aligned words by hand; these have English in front.
+    So are the lines of people who aligned words by hand. English stands first in the file.
     """
     pairs = [line.split("\t") for line in lines_of(path)]
     lines = [f"{zh.replace(' ', '')}\t{' '.join(_ENGLISH.findall(en.lower()))}" for en, zh in pairs]

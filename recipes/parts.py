@@ -72,7 +72,7 @@ class Before(NamedTuple):
         return Path(self.words[-1]).name
 
     def needs(self) -> tuple[()]:
-        """Return nothing, which is what it needs."""
+        """Need nothing."""
         return ()
 
 
@@ -114,7 +114,8 @@ class Task:
     """Models that belong together, and how all of them are scored.
 
     `seeds` are how many models a part has if nothing is said, `scoring` is said to
-    `regard evaluate`, and `looks` finds more in a model's file and some pairs, on a device.
+    `regard evaluate`, `gold` names lines that people aligned, and `looks` finds more in a model's
+    file and some pairs, on a device.
     """
 
     parts: Callable[[Path, Path], Iterator[Part]]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from recipes.parts import HERE
 from recipes.published import PUBLISHED, WORD_ERRORS
-from recipes.tables import Log, Logs, languages, markdown, score_of, without_settings
+from recipes.tables import Log, Logs, languages, markdown, mean, scores_of, without_settings
 
 HEAD = ["task", "part", "score", "models", "dev", "test", "published, dev", "published, test"]
 HEAD += ["parameters", "time to train"]
@@ -39,8 +39,8 @@ def read(folder: Path) -> Logs:
 
 def spread(values: list[float]) -> str:
     """Write a value, or the mean of several with the lowest and the highest."""
-    mean = f"{sum(values) / len(values):.2f}"
-    return mean if len(values) == 1 else f"{mean} ({min(values):.2f} to {max(values):.2f})"
+    text = f"{mean(values):.2f}"
+    return text if len(values) == 1 else f"{text} ({min(values):.2f} to {max(values):.2f})"
 
 
 def rows(found: Logs) -> list[list[str]]:
@@ -61,31 +61,28 @@ def rows(found: Logs) -> list[list[str]]:
 def _row(task: str, part: str, logs: list[Log]) -> list[str]:
     row = [task, part, _metric(task, logs), str(sum(log.get("models", 1) for log in logs))]
     for split in ("dev", "test"):
-        scores = [score for log in logs if (score := score_of(log, split, task)) is not None]
+        scores = scores_of(logs, split, task)
         row.append(spread(scores) if scores else "")
     row += list(PUBLISHED.get(task, {}).get(part, ("", "")))
     size = logs[0].get("parameters")
     times = [log["seconds"] for log in logs if "seconds" in log]
     beside = max((log.get("beside", 0) for log in logs), default=0)
     at_once = f", up to {beside + 1} at once" if beside else ""
-    took = f"{round(sum(times) / len(times))} s{at_once}" if times else ""
+    took = f"{round(mean(times))} s{at_once}" if times else ""
     return [*row, "" if size is None else f"{size:,}", took]
 
 
 def _mean(task: str, kind: str, parts: dict[str, list[Log]]) -> list[str]:
     """Return the row of a mean over parts of a kind, with that of what was published for them."""
     # each part counts once, however many seeds it has
-    scores = [
-        sum(score_of(log, "dev", task) or 0.0 for log in logs) / len(logs)
-        for logs in parts.values()
-    ]
+    scores = [mean(scores_of(logs, "dev", task)) for logs in parts.values()]
     name = f"mean of {len(parts)}" + (f", {kind}" if kind else "")
     row = [task, name, _metric(task, next(iter(parts.values()))), ""]
-    row += [f"{sum(scores) / len(scores):.2f}", ""]
+    row += [f"{mean(scores):.2f}", ""]
     for column in zip(
         *(PUBLISHED.get(task, {}).get(part, ("", "")) for part in parts), strict=True
     ):
-        row.append(f"{sum(map(float, column)) / len(parts):.2f}" if all(column) else "")
+        row.append(f"{mean(map(float, column)):.2f}" if all(column) else "")
     return [*row, "", ""]
 
 

@@ -19,7 +19,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from graphlib import TopologicalSorter
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from benchmarks.machine import machine
 from benchmarks.ours import COMMAND
@@ -51,7 +51,9 @@ def regard(*words: object, lines: str | None = None) -> str:
         check=False,
     )
     if done.returncode:
-        sys.stderr.write(f"regard {words[0]} ended with {done.returncode}; see above\n")
+        # what regard refuses it has said, and Ctrl-C needs no words
+        if done.returncode not in (2, 130):
+            sys.stderr.write(f"regard {words[0]} ended with {done.returncode}\n")
         raise SystemExit(2)
     return done.stdout
 
@@ -141,16 +143,16 @@ def taught(lessons: Lessons, given: argparse.Namespace) -> None:
     out = lessons.file(given.work)
     models = [teacher.model(given.work) for teacher in lessons.teachers]
     # by what they hold: times are lost where a folder is copied
-    known, made_of = out.with_suffix(".digest"), digest(*models, lessons.unknown, lessons.pairs)
-    if out.exists() and known.exists() and known.read_text() == made_of:
+    mark, made_of = out.with_suffix(".digest"), digest(*models, lessons.unknown, lessons.pairs)
+    if out.exists() and mark.exists() and mark.read_text() == made_of:
         return
     unknown = lessons.unknown.read_text(encoding="utf-8")
     answers = regard("translate", *models, "--device", given.device, lines=unknown)
     pairs = zip(unknown.split("\n"), answers.split("\n"), strict=True)
     said = "".join(f"{line}\t{answer}\n" for line, answer in pairs if answer)
-    known.unlink(missing_ok=True)
+    mark.unlink(missing_ok=True)
     written(out, lessons.pairs.read_text(encoding="utf-8") + said)
-    written(known, made_of)
+    written(mark, made_of)
 
 
 def make(job: Job, given: argparse.Namespace) -> None:
@@ -292,18 +294,32 @@ def chosen(given: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[s
     for name in given.tasks:
         try:
             found[name] = list(TASKS[name].parts(given.data, given.work))
+            for part in found[name]:
+                for path in filter(None, (part.pairs, part.dev, part.test)):
+                    path.stat()
         except OSError as error:
-            text = f"{error.filename}: {error.strerror}"
-            parser.error(f"{text}; --data must name a folder that has it")
+            refuse(error, given, parser)
         if not found[name]:
             parser.error(f"{given.data} has nothing for {name}; another --data would do")
     names = list(dict.fromkeys(part.name for parts in found.values() for part in parts))
     if strangers := [name for name in given.parts or [] if name not in names]:
         parser.error(f"there is no part {strangers[0]}; {', '.join(names)} would do")
-    return {
+    kept = {
         name: [part for part in parts if given.parts is None or part.name in given.parts]
         for name, parts in found.items()
     }
+    if empty := [name for name, parts in kept.items() if not parts]:
+        parser.error(f"{empty[0]} has none of these parts; leaving it out would do")
+    return kept
+
+
+def refuse(error: OSError, given: argparse.Namespace, parser: argparse.ArgumentParser) -> NoReturn:
+    """Say what file is in the way, and which folder should be another."""
+    path = Path(error.filename or given.data)
+    what = f"{path}: {error.strerror or error}"
+    if path.is_relative_to(given.data):
+        parser.error(f"{what}; --data must name a folder that has it")
+    parser.error(f"{what}; another folder would do")
 
 
 def positive(text: str) -> int:
@@ -322,7 +338,7 @@ def arguments() -> argparse.ArgumentParser:
         "--work", type=Path, default=Path("out/recipes"), help="for models, out/recipes if not said"
     )
     parser.add_argument("--logs", type=Path, default=HERE / "logs", help="recipes/logs if not said")
-    parser.add_argument("--parts", nargs="*", default=None, help="these alone, by name")
+    parser.add_argument("--parts", nargs="+", default=None, help="these alone, by name")
     parser.add_argument(
         "--seeds", type=positive, help="how many, from 1 on; if not said as many as the task has"
     )
@@ -346,7 +362,7 @@ def wishes(given: argparse.Namespace, parser: argparse.ArgumentParser) -> list[N
             found += [*jobs, *([AsOne(jobs)] if given.ensemble and len(jobs) > 1 else [])]
     if given.ensemble and not any(isinstance(node, AsOne) for node in found):
         names = " and ".join(given.tasks)
-        parser.error(f"--ensemble joins seeds, but {names} has one; --seeds 5 would do")
+        parser.error(f"--ensemble joins seeds, but there is one of {names}; --seeds 5 would do")
     return found
 
 
@@ -366,7 +382,8 @@ def begin(node: Node, wanted: Sequence[Node], given: argparse.Namespace) -> None
             case Job() if not node.model(given.work).exists():
                 learn(node, given)
     except SystemExit:
-        sys.stderr.write(f"{node} failed, see above\n")
+        if not STOPPING.is_set():
+            sys.stderr.write(f"{node} failed, see above\n")
         raise
 
 
@@ -374,8 +391,11 @@ def main() -> None:
     """Run tasks."""
     parser = arguments()
     given = parser.parse_args()
-    for folder in (given.work, given.logs):
-        folder.mkdir(parents=True, exist_ok=True)
+    try:
+        for folder in (given.work, given.logs):
+            folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        refuse(error, given, parser)
     wanted = wishes(given, parser)
     trained = sum(isinstance(node, Job) for node in graph(wanted))
     given.beside = min(given.at_once, trained) - 1

@@ -7,10 +7,10 @@ from pathlib import Path
 from recipes.files import every, one_after_another, with_invented, with_tags
 from recipes.parts import Command, Job, Lessons, Part
 
-TOGETHER = {"all": "g2p-together", "all-vaswani2017": "g2p-together-vaswani2017"}
+WHOLES = {"all": "g2p-together", "all-vaswani2017": "g2p-together-vaswani2017"}
 """Models of all languages but English, and their settings."""
 
-SCARCE = 4
+OFTEN = 4
 """How often a language of some hundreds of words is read where one of thousands is read once."""
 
 MORE: dict[str, Command] = {"fre": ("--set", "train.agreement=1")}
@@ -54,7 +54,7 @@ def _scarce(part: Part) -> bool:
 def together(data: Path, work: Path) -> Iterator[Part]:
     """Name every word's language, and learn all but English at once."""
     parts = _but_english(data, work)
-    scarce = {part.name: SCARCE for part in parts if _scarce(part)}
+    scarce = {part.name: OFTEN for part in parts if _scarce(part)}
     if not parts:
         return
     pairs = with_tags({x.name: x.pairs for x in parts}, work / "sounds.train.tsv", scarce)
@@ -62,7 +62,7 @@ def together(data: Path, work: Path) -> Iterator[Part]:
     tests = {x.name: x.test for x in parts if x.test}
     test = with_tags(tests, work / "sounds.test.tsv") if tests else None
     watched = every(10, dev, work)
-    for name, config in TOGETHER.items():
+    for name, config in WHOLES.items():
         yield Part(name, config, pairs, dev, test, watched)
 
 

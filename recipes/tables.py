@@ -29,12 +29,10 @@ SOUNDS = {
 """What the rows are called, and whose logs they are of: a task, and what its parts end in."""
 
 
-def score_of(log: Log, split: str, task: str) -> float | None:
-    """Return the first score of a log; of words to sounds the share of wrong ones."""
-    if split not in log:
-        return None
-    value: float = log[split]["scores"][0]["value"]
-    return 100 - value if task in WORD_ERRORS else value
+def scores_of(logs: Iterable[Log], split: str, task: str) -> list[float]:
+    """Return the first score of each log; of words to sounds the share of wrong ones."""
+    values = [log[split]["scores"][0]["value"] for log in logs if split in log]
+    return [100 - value for value in values] if task in WORD_ERRORS else values
 
 
 def mean(values: Iterable[float]) -> float:
@@ -80,8 +78,7 @@ def _errors(found: Logs, task: str, name: str, end: str) -> list[float]:
     if task == TEACHERS:
         logs = found.get("g2p-taught", {}).get(name, [])
         return [100 - log["teachers"]["scores"][0]["value"] for log in logs]
-    logs = found.get(task, {}).get(name + end, [])
-    return [error for log in logs if (error := score_of(log, "dev", task)) is not None]
+    return scores_of(found.get(task, {}).get(name + end, []), "dev", task)
 
 
 def _row(

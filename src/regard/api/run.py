@@ -63,6 +63,8 @@ def run(order: Order) -> Done:
         on_gpu = there_is_a_gpu(said) if on_gpu is None else on_gpu
         choice = choose(material.look, said, order.preset, paper=order.paper_sizes, on_gpu=on_gpu)
         settings = choice.settings
+        if start is not None:
+            start.refuse_other_model(settings)
         refuse_disagreement(settings)
         device = chosen_device(settings.train.device)
         recipe = material.fingerprints | {

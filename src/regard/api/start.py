@@ -9,7 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from regard.api.automatic import overridden
-from regard.config.toml import Tree, to_tree
+from regard.config.settings import Settings
+from regard.config.toml import Tree, differences, to_tree
 from regard.errors import ConfigError
 from regard.files import fingerprint
 from regard.models.seq2seq import Seq2Seq
@@ -26,6 +27,9 @@ BY_SYMBOL = (
 
 GENTLER = 0.25
 """Share of the model's own learning rate that it goes on with where nothing else was said."""
+
+FREE = ("dropout", "max_length")
+"""Settings of a model that its weights do not depend on, or that show where they do."""
 
 
 @final
@@ -58,6 +62,21 @@ class Start:
         _refuse(tree, own)
         return tree
 
+    def refuse_other_model(self, settings: Settings) -> None:
+        """Refuse what would leave some of the weights out, or read them in another way."""
+        own = self.saved.settings
+        changes = [x for x in differences(own, settings) if x.startswith("model.")]
+        problems = [
+            f"{change}, but the weights are of the model that is started from; leaving it out "
+            "would do"
+            for change in changes
+            # one that did not copy may learn to
+            if not change.partition(":")[0].endswith(FREE)
+            and change != "model.readout.copies: false → true"
+        ]
+        if problems:
+            raise ConfigError("settings", problems[:3])
+
     def plant(self, model: Seq2Seq) -> None:
         """Copy the weights; symbols that are new keep the weights that they were given."""
         weights = dict(self.saved.model.named_parameters())
@@ -65,7 +84,6 @@ class Start:
         with torch.no_grad():
             for name, parameter in model.named_parameters():
                 if name not in weights and name.startswith("readout.pointer."):
-                    # a model that did not copy may learn to
                     continue
                 if not _fits(name, weights.get(name), parameter):
                     problems.append(f"{name} has another size than the model that is started from")
@@ -86,7 +104,7 @@ def _refuse(tree: Tree, own: Tree) -> None:
         for section, name in [*fixed, ("data", "normalization")]
         if isinstance(tree[section], dict) and tree[section][name] != own[section][name]
     ]
-    if "preset" in tree["model"]:
+    if isinstance(tree["model"], dict) and "preset" in tree["model"]:
         problems.append("model.preset is the start's own; leaving it out would do")
     if problems:
         raise ConfigError("settings", problems)

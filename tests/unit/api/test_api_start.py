@@ -106,8 +106,6 @@ def test_what_would_not_fit_is_refused(model, tmp_path):
         "settings: text.source = words, but the model that is started from has characters; "
         "leaving it out would do"
     )
-    sizes = refusal(ConfigError, model, model={"encoder": {"hidden_size": 99}})
-    assert "has another size than the model that is started from" in sizes
     assert "leaves nothing to learn" in refusal(
         ConfigError, model, digits(), freeze=("embeddings", "encoder", "decoder", "readout")
     )
@@ -116,6 +114,43 @@ def test_what_would_not_fit_is_refused(model, tmp_path):
     )
     assert "leaving one out would do" in refusal(ConfigError, model, preset="cho2014")
     assert "no such file" in refusal(ModelFileError, tmp_path / "none.regard")
+
+
+@pytest.mark.parametrize(
+    ("said", "change"),
+    [
+        ({"encoder": {"hidden_size": 99}}, "model.encoder.hidden_size: 7 → 99"),
+        ({"source": {"scaled": True}}, "model.source.scaled: false → true"),
+        ({"decoder": {"first": "zero"}}, 'model.decoder.first: "tanh" → "zero"'),
+    ],
+)
+def test_another_model_than_the_weights_are_of_is_refused(model, said, change):
+    assert refusal(ConfigError, model, model=said) == (
+        f"settings: {change}, but the weights are of the model that is started from; leaving it "
+        "out would do"
+    )
+
+
+def test_layers_of_the_model_that_is_started_from_are_not_left_out(tmp_path):
+    deep = tmp_path / "deep.regard"
+    regard.train(LETTERS, out=deep, **QUICK, model={"encoder": {"num_layers": 2}})
+    said = refusal(ConfigError, deep, model={"encoder": {"num_layers": 1}})
+    assert "model.encoder.num_layers: 2 → 1" in said
+    copying = tmp_path / "copying.regard"
+    regard.train(LETTERS, out=copying, **QUICK, model={"readout": {"copies": True}})
+    said = refusal(ConfigError, copying, model={"readout": {"copies": False}})
+    assert "model.readout.copies: true → false" in said
+
+
+def test_what_is_no_section_is_told_as_anywhere(model):
+    assert "model" in refusal(ConfigError, model, model=3)
+
+
+def test_dropout_and_copying_may_be_said_over_a_start(model):
+    said = {"encoder": {"dropout": 0.25}, "readout": {"copies": True}}
+    settings = tuned(model, model=said, max_steps=1).settings
+    assert settings.model.encoder.dropout == 0.25
+    assert settings.model.readout.copies
 
 
 def test_a_run_goes_on_from_the_model_it_began_from_alone(model, tmp_path):

@@ -305,7 +305,20 @@ def test_what_is_not_there_is_refused_in_a_sentence(data, tmp_path):
         (("g2p-languages", "--data", data, "--seeds", 0), "0, but it must be at least 1"),
         (
             ("histnorm", "--data", data, "--ensemble"),
-            "--ensemble joins seeds, but histnorm has one; --seeds 5 would do",
+            "--ensemble joins seeds, but there is one of histnorm; --seeds 5 would do",
+        ),
+        (
+            ("g2p-english", "--data", tmp_path / "no"),
+            "g014b2b/train.tsv.gz: No such file or directory; --data must name a folder",
+        ),
+        (
+            ("histnorm", "g2p-languages", "--data", data, "--parts", "xyz"),
+            "histnorm has none of these parts; leaving it out would do",
+        ),
+        (("g2p-languages", "--data", data, "--parts"), "expected at least one argument"),
+        (
+            ("g2p-languages", "--data", data, "--logs", Path(__file__)),
+            "test_recipes_run.py: File exists; another folder would do",
         ),
     ]:
         done = run(*words, "--work", tmp_path / "work")
