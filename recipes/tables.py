@@ -73,8 +73,8 @@ def languages(found: Logs, *, scarce: bool) -> tuple[list[str], list[list[str]]]
 def _errors(found: Logs, task: str, name: str, end: str) -> list[float]:
     """Return the word error rates of a language, one for each seed."""
     if task == TOGETHER:
-        logs = found.get(task, {}).get(end, [])
-        return [100 - log["dev"]["exact by tag"][name] for log in logs]
+        tags = [log["dev"]["exact by tag"] for log in found.get(task, {}).get(end, [])]
+        return [100 - tag[name] for tag in tags if name in tag]
     if task == TEACHERS:
         logs = found.get("g2p-taught", {}).get(name, [])
         return [100 - log["teachers"]["scores"][0]["value"] for log in logs]

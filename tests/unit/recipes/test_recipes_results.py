@@ -115,6 +115,9 @@ def test_languages_stand_side_by_side_and_what_is_below_the_baseline_is_bold(tmp
         ["the best seed of any row", "**21**", "**4.5**"],
         ["baseline", "22", "5"],
     ]
+    # English is not among all
+    head, (_, together, *_) = languages(found, scarce=False)
+    assert [together[head.index(name)] for name in ("eng", "fre")] == ["", "10"]
 
 
 def test_automatic_settings_stand_beside_the_recipe_that_has_the_same_pairs(tmp_path):
