@@ -295,8 +295,9 @@ def chosen(given: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[s
         try:
             found[name] = list(TASKS[name].parts(given.data, given.work))
             for part in found[name]:
-                for path in filter(None, (part.pairs, part.dev, part.test)):
-                    path.stat()
+                if given.parts is None or part.name in given.parts:
+                    for path in filter(None, (part.pairs, part.dev, part.test)):
+                        path.stat()
         except OSError as error:
             refuse(error, given, parser)
         if not found[name]:

@@ -36,7 +36,7 @@ def scores_of(logs: Iterable[Log], split: str, task: str) -> list[float]:
 
 
 def mean(values: Iterable[float]) -> float:
-    """Return the mean of what there is."""
+    """Return the mean of what there is, of which there must be something."""
     found = [*values]
     return sum(found) / len(found)
 

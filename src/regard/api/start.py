@@ -29,7 +29,7 @@ GENTLER = 0.25
 """Share of the model's own learning rate that it goes on with where nothing else was said."""
 
 FREE = ("dropout", "max_length")
-"""Settings of a model that its weights do not depend on, or that show where they do."""
+"""Settings of a model that its weights do not depend on, or whose change shows in their sizes."""
 
 
 @final
@@ -71,7 +71,7 @@ class Start:
             "would do"
             for change in changes
             # one that did not copy may learn to
-            if not change.partition(":")[0].endswith(FREE)
+            if change.partition(":")[0].rpartition(".")[2] not in FREE
             and change != "model.readout.copies: false → true"
         ]
         if problems:
@@ -84,6 +84,7 @@ class Start:
         with torch.no_grad():
             for name, parameter in model.named_parameters():
                 if name not in weights and name.startswith("readout.pointer."):
+                    # what begins to copy
                     continue
                 if not _fits(name, weights.get(name), parameter):
                     problems.append(f"{name} has another size than the model that is started from")

@@ -143,14 +143,25 @@ def test_layers_of_the_model_that_is_started_from_are_not_left_out(tmp_path):
 
 
 def test_what_is_no_section_is_told_as_anywhere(model):
-    assert "model" in refusal(ConfigError, model, model=3)
+    assert "model = 3, but it must be a dict of settings" in refusal(ConfigError, model, model=3)
 
 
 def test_dropout_and_copying_may_be_said_over_a_start(model):
     said = {"encoder": {"dropout": 0.25}, "readout": {"copies": True}}
-    settings = tuned(model, model=said, max_steps=1).settings
-    assert settings.model.encoder.dropout == 0.25
-    assert settings.model.readout.copies
+    new = tuned(model, model=said, learning_rate=1e-9, warmup_steps=0)
+    assert new.settings.model.encoder.dropout == 0.25
+    assert new.settings.model.readout.copies
+    after = weights(new)
+    for name, old in weights(regard.load(model)).items():
+        assert torch.allclose(after[name][: len(old)], old, atol=1e-6), name
+
+
+def test_places_that_were_learned_are_not_cut_off(tmp_path):
+    out = tmp_path / "placed.regard"
+    placed = {"positions": "learned", "max_length": 40}
+    regard.train(LETTERS, out=out, **QUICK, model={"source": placed})
+    said = refusal(ConfigError, out, model={"source": {"max_length": 32}})
+    assert "has another size than the model that is started from" in said
 
 
 def test_a_run_goes_on_from_the_model_it_began_from_alone(model, tmp_path):
