@@ -12,7 +12,7 @@ from recipes.tables import SCARCE, languages, markdown, without_settings
 
 ROOT = Path(__file__).parents[3]
 WANTED = ["g2p-english", "histnorm", "multi30k-bahdanau2015", "multi30k-vaswani2017"]
-WANTED += ["chinese-bahdanau2015", "chinese-vaswani2017", "couplets", "little"]
+WANTED += ["chinese-bahdanau2015", "chinese-vaswani2017", "chinese-aligned", "couplets", "little"]
 
 
 def log(task, part, seed, dev, test=None, **more):
