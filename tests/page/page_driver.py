@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from regard.server import Limits, create_app
-from regard.server.run import bind, server
+from regard.server.uvicorn_server import bind, build_server
 from regard.text.side import Side
 from regard.text.tokenizers import Characters
 from regard.text.vocabulary import Vocabulary
@@ -52,19 +52,19 @@ def translators():
 @contextmanager
 def serving(models, **limits):
     """Serve until the block ends; yield the address and what stops it before."""
-    taken = bind("127.0.0.1", 0)
-    taken.listen(128)
-    it = server(create_app(models, Limits(**limits)))
-    thread = threading.Thread(target=it.run, kwargs={"sockets": [taken]})
+    listener = bind("127.0.0.1", 0)
+    listener.listen(128)
+    server = build_server(create_app(models, Limits(**limits)))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
 
     def stop():
-        it.should_exit = True
+        server.should_exit = True
         thread.join(30)
         assert not thread.is_alive()
 
     try:
-        yield "http://{}:{}/".format(*taken.getsockname()), stop
+        yield "http://{}:{}/".format(*listener.getsockname()), stop
     finally:
         stop()
 

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from regard.models import PRESETS
-from regard.server import answers
-from regard.server.answers import Wanted
-from regard.server.problems import to_json
+from regard.server import response_json
+from regard.server.response_json import ResponseFields, encode_json
 from regard.translator import Translator
 from small_models import LOOKS, SOURCE, saved, side
 
@@ -32,7 +31,7 @@ def asked(client, path="/v1/translate", **body):
     return answer.json()
 
 
-def told(translation, attention=False, influence=None):
+def expected_json(translation, attention=False, influence=None):
     """Write what decision 0004 says of a translation, by hand."""
     expected = {
         "source": translation.source,
@@ -49,7 +48,7 @@ def told(translation, attention=False, influence=None):
         weights = translation.layers.astype(np.float64)
         expected["attention"] = translation.layers.mean(axis=(1, 2)).astype(np.float64).tolist()
         if weights.shape[1:3] != (1, 1):
-            expected["looks"] = {"layers": weights.shape[1], "heads": weights.shape[2]}
+            expected["attention_shape"] = {"layers": weights.shape[1], "heads": weights.shape[2]}
             expected["layers"] = weights.tolist()
     if influence is not None and translation.source_tokens:
         expected["influence"] = influence(translation).astype(np.float64).tolist()
@@ -83,7 +82,7 @@ def expected(translators):
     def found(name, search):
         translator = translators[name]
         answers = translator.translate(LINES, **SEARCHES[search])
-        return [told(answer, True, translator.influence) for answer in answers]
+        return [expected_json(answer, True, translator.influence) for answer in answers]
 
     return found
 
@@ -101,7 +100,7 @@ def test_an_answer_is_the_librarys_to_the_last_bit(client, expected, name, searc
 def test_a_pinned_step_looks_where_it_has_to(client, translators, name):
     found = asked(client, text="abcde", model=name, layers=True, pin={"0": 4, "2": 1})
     (got,) = found["translations"]
-    assert got == told(translators[name].translate("abcde", pin={0: 4, 2: 1}), True)
+    assert got == expected_json(translators[name].translate("abcde", pin={0: 4, 2: 1}), True)
     assert got["attention"][0] == [0.0, 0.0, 0.0, 0.0, 1.0]
     assert got["attention"][2] == [0.0, 1.0, 0.0, 0.0, 0.0]
 
@@ -114,11 +113,11 @@ def test_given_targets_are_scored_as_the_library_does(client, translators, name)
     found = asked(client, "/v1/rescore", **options)
     for got, pair in zip(found["translations"], pairs, strict=True):
         (expected,) = translators[name].rescore([pair])
-        assert got == told(expected, True, translators[name].influence)
+        assert got == expected_json(expected, True, translators[name].influence)
         assert len(got["token_scores"]) == len(got["tokens"]) + 1
 
 
-def test_what_was_not_asked_for_is_not_told(client):
+def test_what_was_not_asked_for_is_not_expected_json(client):
     (got,) = asked(client, text="abc", max_length=9, min_length=9)["translations"]
     plain = {
         "source",
@@ -142,17 +141,17 @@ def test_layers_and_heads_are_told_where_they_are_asked_for(client, translators)
     ask = {"text": "abc", "model": "vaswani2017"}
     (mean,) = asked(client, **ask, attention=True)["translations"]
     assert mean["attention"] == found.attention.astype(np.float64).tolist()
-    assert mean["looks"] == {"layers": 3, "heads": 2}
+    assert mean["attention_shape"] == {"layers": 3, "heads": 2}
     assert "layers" not in mean
     (every,) = asked(client, **ask, attention=True, layers=True)["translations"]
     assert every == {**mean, "layers": found.layers.astype(np.float64).tolist()}
     # every look is attention too
     assert asked(client, **ask, layers=True)["translations"] == [every]
     (plain,) = asked(client, **ask)["translations"]
-    assert not {"attention", "looks", "layers"} & plain.keys()
+    assert not {"attention", "attention_shape", "layers"} & plain.keys()
     for name, kept in (("bahdanau2015", {"attention"}), ("cho2014", set())):
         (got,) = asked(client, text="abc", model=name, layers=True)["translations"]
-        assert {"attention", "looks", "layers"} & got.keys() == kept
+        assert {"attention", "attention_shape", "layers"} & got.keys() == kept
 
 
 def test_weights_are_written_row_by_row(translators, monkeypatch):
@@ -160,12 +159,14 @@ def test_weights_are_written_row_by_row(translators, monkeypatch):
     written = []
 
     def spied(value):
-        written.append(to_json(value))
+        written.append(encode_json(value))
         return written[-1]
 
-    monkeypatch.setattr(answers, "to_json", spied)
+    monkeypatch.setattr(response_json, "encode_json", spied)
     found = translators["vaswani2017"].translate("abcdefghij", min_length=9)
-    whole = answers.line_json(translators["vaswani2017"], found, Wanted(True, True, True), 10**9)
+    whole = response_json.translation_json(
+        translators["vaswani2017"], found, ResponseFields(True, True, True), 10**9
+    )
     assert json.loads(whole)["layers"] == found.layers.astype(np.float64).tolist()
     assert len(written) == 1 + 3 * 10
     assert max(map(len, written)) < len(whole) / 8
@@ -216,7 +217,7 @@ def test_many_clients_at_once_get_what_each_would_get_alone(client, expected):
     # in this thread only now: torch is not run in two
     for (name, search, body), found in zip(bodies, every, strict=True):
         alone = dict(zip(LINES, expected(name, search), strict=True))
-        left_out = {"attention", "looks", "layers"} if not body["attention"] else set()
+        left_out = {"attention", "attention_shape", "layers"} if not body["attention"] else set()
         left_out |= {"influence"} if not body["influence"] else set()
         for line, got in zip(body["text"], found["translations"], strict=True):
             assert got == {key: x for key, x in alone[line].items() if key not in left_out}

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from regard.server import static
+from regard.server import static_files
 
 POLICY = {
     "default-src": "'none'",
@@ -48,8 +48,8 @@ def test_every_answer_has_the_headers_that_keep_a_browser_safe(client, method, p
 
 
 def test_the_page_is_served_file_by_file_and_nothing_else(client):
-    folder = static.FOLDER
-    names = {path.name for path in folder.iterdir() if path.suffix in static.TYPES}
+    folder = static_files.PAGE_FOLDER
+    names = {path.name for path in folder.iterdir() if path.suffix in static_files.CONTENT_TYPES}
     assert "index.html" in names
     for name in names:
         answer = client.get("/" if name == "index.html" else f"/{name}")
@@ -75,12 +75,12 @@ def test_only_files_of_known_kinds_are_served(tmp_path):
     for name in ("index.html", "app.js", "secret.py", "notes.txt", ".hidden"):
         (tmp_path / name).write_text(name)
     (tmp_path / "folder.js").mkdir()
-    found = static.files(tmp_path)
+    found = static_files.load_static_files(tmp_path)
     assert {path: file.content for path, file in found.items()} == {
         "/": b"index.html",
         "/app.js": b"app.js",
     }
-    assert static.files(tmp_path / "nothing") == {}
+    assert static_files.load_static_files(tmp_path / "nothing") == {}
 
 
 def test_a_file_that_a_browser_has_is_not_sent_again(client):

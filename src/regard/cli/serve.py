@@ -75,13 +75,16 @@ def serve(
     )
     limits = Limits(**given)
     _refuse(models, port)
-    from regard.server import run
+    from regard.server import uvicorn_server
     from regard.server.app import create_app
 
-    with run.bind(host, int(port)) as taken:
+    with uvicorn_server.bind(host, int(port)) as listener:
         translators = _loaded(models, device)
-        app = create_app(translators, limits, run.hosts(taken, host, allow_host or []))
-        run.serve(app, taken, lambda: _told(list(translators), run.address(taken)))
+        app = create_app(
+            translators, limits, uvicorn_server.allowed_hosts(listener, host, allow_host or [])
+        )
+        url = uvicorn_server.server_url(listener)
+        uvicorn_server.serve(app, listener, lambda: _told(list(translators), url))
 
 
 def _refuse(models: Sequence[Path], port: str) -> None:

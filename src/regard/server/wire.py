@@ -101,8 +101,8 @@ class RescoreRequest(_Strict):
 Row = list[float]
 
 
-class Looks(BaseModel):
-    """How often a model looks at each step."""
+class AttentionShape(BaseModel):
+    """The number of attention layers, and of heads in each."""
 
     layers: int
     heads: int
@@ -143,7 +143,7 @@ class Translation(BaseModel):
         [], description="For each token, whether it stands for an unknown one; where any does."
     )
     attention: list[Row] = Field([], description="[T,S], the mean over layers and heads.")
-    looks: Looks | None = Field(
+    attention_shape: AttentionShape | None = Field(
         None, description="What that is the mean of, where there are several."
     )
     layers: list[list[list[Row]]] = Field(
@@ -174,7 +174,7 @@ class Model(BaseModel):
     """A model that is served."""
 
     name: str
-    attention: Looks | None
+    attention: AttentionShape | None
     source: Symbols
     target: Symbols
     parameters: int
