@@ -74,7 +74,7 @@ def _add_work_routes(app: FastAPI, service: Service) -> None:
     @app.post(
         "/v1/translate",
         summary=ROUTE_SUMMARIES["translate"],
-        responses=responses("Answer", *WORK_PROBLEMS),
+        responses=responses("TranslateResponse", *WORK_PROBLEMS),
         openapi_extra=request_body("TranslateRequest", {"text": ["a line"], "attention": True}),
         **RAW_RESPONSE,
     )
@@ -84,7 +84,7 @@ def _add_work_routes(app: FastAPI, service: Service) -> None:
     @app.post(
         "/v1/rescore",
         summary=ROUTE_SUMMARIES["rescore"],
-        responses=responses("Answer", *WORK_PROBLEMS),
+        responses=responses("TranslateResponse", *WORK_PROBLEMS),
         openapi_extra=request_body("RescoreRequest", pairs),
         **RAW_RESPONSE,
     )
@@ -94,7 +94,7 @@ def _add_work_routes(app: FastAPI, service: Service) -> None:
     @app.get(
         "/v1/models",
         summary=ROUTE_SUMMARIES["models"],
-        responses=responses("Models"),
+        responses=responses("ModelsResponse"),
         **RAW_RESPONSE,
     )
     async def list_models() -> Response:
@@ -105,7 +105,7 @@ def _add_health_routes(app: FastAPI, service: Service) -> None:
     @app.get(
         "/healthz",
         summary=ROUTE_SUMMARIES["healthz"],
-        responses=responses("Status", any_host=True),
+        responses=responses("HealthStatus", any_host=True),
         **RAW_RESPONSE,
     )
     async def healthy() -> Response:
@@ -114,7 +114,7 @@ def _add_health_routes(app: FastAPI, service: Service) -> None:
     @app.get(
         "/readyz",
         summary=ROUTE_SUMMARIES["readyz"],
-        responses=responses("Status", 503, any_host=True),
+        responses=responses("HealthStatus", 503, any_host=True),
         **RAW_RESPONSE,
     )
     async def ready() -> Response:
@@ -130,7 +130,7 @@ def _add_health_routes(app: FastAPI, service: Service) -> None:
     @app.get(
         "/metrics",
         summary=ROUTE_SUMMARIES["metrics"],
-        responses=responses("Status", any_host=True) | {200: text},
+        responses=responses("HealthStatus", any_host=True) | {200: text},
         **RAW_RESPONSE,
     )
     async def metrics() -> Response:

@@ -26,7 +26,7 @@ def responses(
     """Describe a route's responses; `any_host`: it does not check the Host header."""
     by_status: dict[int | str, dict[str, Any]] = {200: response(schema, STATUS_DESCRIPTIONS[200])}
     for status in sorted({500, *(() if any_host else (421,)), *problems}):
-        by_status[status] = response("Problem", STATUS_DESCRIPTIONS[status], MEDIA_TYPE)
+        by_status[status] = response("ProblemDetails", STATUS_DESCRIPTIONS[status], MEDIA_TYPE)
         if status in (429, 503) and problems != (503,):
             by_status[status]["headers"] = RETRY_AFTER_HEADER
     return by_status
@@ -63,7 +63,7 @@ def _apply_limits(schemas: dict[str, Any], limits: Limits) -> None:
     """Write the limits into the schemas of requests."""
     fields = schemas["TranslateRequest"]["properties"]
     pairs = schemas["RescoreRequest"]["properties"]["pairs"]
-    pair = schemas["Pair"]["properties"]
+    pair = schemas["RescorePair"]["properties"]
     for text in (fields["text"], fields["prefix"], pair["target"]):
         for kind in text["anyOf"]:
             _string_schema(kind)["maxLength"] = limits.characters
