@@ -44,7 +44,7 @@ def translators():
     digits = ["bahdanau2015", "vaswani2017", "cho2014"]
     return {
         **{name: load(COMPAT / f"{name}.regard", device="cpu") for name in digits},
-        "many-looks": Translator(saved("vaswani2017")),
+        "many-heads": Translator(saved("vaswani2017")),
         "arabic": arabic(),
     }
 
@@ -106,14 +106,14 @@ class Driver:
     @contextmanager
     def answered(self):
         """Wait until what was done within the block is answered and drawn."""
-        before = int(self.result("answers") or 0)
+        before = int(self.output("responses") or 0)
         yield
         self.page.wait_for_function(
-            "n => Number(document.querySelector('#result').dataset.answers ?? 0) > n", arg=before
+            "n => Number(document.querySelector('#output').dataset.responses ?? 0) > n", arg=before
         )
 
-    def result(self, name):
-        return self.page.locator("#result").get_attribute(f"data-{name}")
+    def output(self, name):
+        return self.page.locator("#output").get_attribute(f"data-{name}")
 
     def write(self, text):
         with self.answered():
@@ -123,7 +123,7 @@ class Driver:
         """Press one key after the other; on a busy machine a part may be answered first."""
         self.page.keyboard.type(text)
         self.page.wait_for_function(
-            """text => text === [...document.querySelectorAll('#words li .word')]
+            """text => text === [...document.querySelectorAll('#tokens li .word')]
                 .map(node => node.textContent).join('')""",
             arg=text,
         )
@@ -149,24 +149,26 @@ class Driver:
 
     def tokens(self):
         return self.page.eval_on_selector_all(
-            "#words button .word", "nodes => nodes.map(node => node.textContent)"
+            "#tokens button .word", "nodes => nodes.map(node => node.textContent)"
         )
 
     def scores(self):
         return self.page.eval_on_selector_all(
-            "#words button", "nodes => nodes.map(node => Number(node.dataset.score))"
+            "#tokens button", "nodes => nodes.map(node => Number(node.dataset.score))"
         )
 
     def copied(self, kind):
         """Press a button and read the clipboard."""
-        self.page.evaluate("document.querySelector('#copied').textContent = ''")
+        self.page.evaluate("document.querySelector('#copy-status').textContent = ''")
         self.page.click(f"#copy-{kind}")
-        self.page.wait_for_function("() => document.querySelector('#copied').textContent !== ''")
+        self.page.wait_for_function(
+            "() => document.querySelector('#copy-status').textContent !== ''"
+        )
         return self.page.evaluate("navigator.clipboard.readText()")
 
     def take(self, at, token):
         """Click a target token and take another in its place."""
-        self.page.click(f'#words button[data-target="{at}"]')
+        self.page.click(f'#tokens button[data-target="{at}"]')
         with self.answered():
             self.page.click(f'#menu button[data-token="{token}"]')
 

@@ -67,8 +67,8 @@ def test_a_small_beam_is_all_that_the_page_offers_and_asks_for(visit, models):
     with serving({"arabic": models["arabic"]}, beam_size=2) as (address, _):
         page = visit(address)
         page.write("خب")
-        assert page.page.locator("#beam option").all_text_contents() == ["1", "2"]
-        assert page.page.input_value("#beam") == "2"
+        assert page.page.locator("#beam-size option").all_text_contents() == ["1", "2"]
+        assert page.page.input_value("#beam-size") == "2"
         page.see("small-beam")
 
 
@@ -77,8 +77,8 @@ def test_a_models_own_beam_is_offered_though_it_is_larger_than_others_may_be(vis
     with serving({"bahdanau2015": models["bahdanau2015"]}, beam_size=2) as (address, _):
         page = visit(address)
         page.write("1234")
-        assert page.page.input_value("#beam") == "5"
-        assert "8" not in page.page.locator("#beam option").all_text_contents()
+        assert page.page.input_value("#beam-size") == "5"
+        assert "8" not in page.page.locator("#beam-size option").all_text_contents()
 
 
 def test_more_lines_than_a_request_may_hold_are_asked_for_in_portions(visit, models):
@@ -94,7 +94,7 @@ def test_more_lines_than_a_request_may_hold_are_asked_for_in_portions(visit, mod
             lines[3:6],
             lines[6:8],
         ]
-        assert page.text("#problem") == ""
+        assert page.text("#error") == ""
         page.see("portions")
 
 

@@ -17,7 +17,7 @@ def forced(models, name, source, tokens):
 
 @pytest.mark.parametrize(
     ("name", "source"),
-    [("bahdanau2015", "1234"), ("vaswani2017", "31415"), ("many-looks", "abcj"), ("arabic", "خبت")],
+    [("bahdanau2015", "1234"), ("vaswani2017", "31415"), ("many-heads", "abcj"), ("arabic", "خبت")],
 )
 def test_the_weights_and_scores_of_the_page_are_those_of_a_forced_output(
     visit, models, name, source
@@ -56,10 +56,10 @@ def test_after_a_change_the_numbers_are_those_of_the_changed_output(visit, model
 
 def test_every_layer_and_head_and_each_average_is_the_models(visit, models):
     page = visit()
-    page.choose("many-looks")
+    page.choose("many-heads")
     page.write("abcj")
     tokens = json.loads(page.copied("json"))["translation"]["tokens"]
-    layers = forced(models, "many-looks", "abcj", tokens).layers
+    layers = forced(models, "many-heads", "abcj", tokens).layers
     assert layers.shape[1:3] == (3, 2)
     with page.answered():
         page.page.select_option("#head", "1")
@@ -77,9 +77,9 @@ def test_layers_and_heads_are_asked_for_when_one_of_them_is_chosen(visit):
     page = visit()
     asked = []
     page.page.on("request", lambda one: one.post_data and asked.append(one.post_data_json))
-    page.choose("many-looks")
+    page.choose("many-heads")
     page.write("abcj")
-    assert page.page.is_visible("#looks")
+    assert page.page.is_visible("#layer-head")
     assert not any("layers" in one for one in asked)
     average = page.weights()
     asked.clear()
@@ -96,16 +96,16 @@ def test_layers_and_heads_are_asked_for_when_one_of_them_is_chosen(visit):
     assert "layers" not in asked[-1]
     page.choose("bahdanau2015")
     page.write("1234")
-    assert page.page.is_hidden("#looks")
+    assert page.page.is_hidden("#layer-head")
 
 
 def test_no_map_stands_under_the_name_of_a_layer_that_did_not_come(visit, models):
-    with serving({"many-looks": models["many-looks"]}) as (address, stop):
+    with serving({"many-heads": models["many-heads"]}) as (address, stop):
         page = visit(address)
         page.write("abcj")
         stop()
         page.page.select_option("#layer", "2")
-        page.page.wait_for_selector("#again", state="visible")
+        page.page.wait_for_selector("#retry", state="visible")
         page.page.set_viewport_size({"width": 700, "height": 900})
         page.page.wait_for_selector(".heatmap", state="detached")
         page.page.select_option("#layer", "mean")
@@ -138,21 +138,21 @@ def test_a_model_without_attention_says_so_and_shows_what_moved_it(visit, models
     np.testing.assert_allclose(page.weights("influence"), moved, **NEAR)
     assert page.page.locator('.heatmap[data-kind="attention"]').count() == 0
     assert page.page.is_hidden("#views")
-    assert page.text("#heat-title") == "What moved it"
+    assert page.text("#heatmap-title") == "What influenced it"
     assert page.text("figcaption").startswith("cho2014 has no attention: ")
     page.see("no-attention")
-    page.page.click('#words button[data-target="0"]')
+    page.page.click('#tokens button[data-target="0"]')
     assert page.page.locator("#menu [data-pin]").count() == 0
 
 
 def test_the_confidence_of_a_token_is_e_to_its_score(visit):
     page = visit()
-    page.choose("many-looks")
+    page.choose("many-heads")
     page.write("abcj")
     shown = page.page.eval_on_selector_all(
-        "#words button", "nodes => nodes.map(node => Number(node.dataset.probability))"
+        "#tokens button", "nodes => nodes.map(node => Number(node.dataset.probability))"
     )
     np.testing.assert_allclose(shown, np.exp(page.scores()), rtol=1e-12)
     share = 100 * shown[0]
-    written = page.text("#words button >> nth=0 >> .number")
+    written = page.text("#tokens button >> nth=0 >> .number")
     assert written == (f"{share:.0f} %" if share >= 9.95 else f"{share:.1f} %")
