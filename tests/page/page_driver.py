@@ -24,10 +24,10 @@ WAIT = 15_000
 def chromium():
     """Return where Debian's browser is, or skip, saying how to install it."""
     pytest.importorskip("playwright", reason="playwright is missing: pip install playwright")
-    found = os.environ.get("REGARD_CHROMIUM") or shutil.which("chromium")
-    if not found:
+    path = os.environ.get("REGARD_CHROMIUM") or shutil.which("chromium")
+    if not path:
         pytest.skip(f"chromium is missing, so that the page is NOT tested: {INSTALL}")
-    return found
+    return path
 
 
 def arabic():
@@ -77,10 +77,10 @@ class Slow:
         self.began = threading.Event()
         self.quick, translator.answer = translator.answer, self.answer
 
-    def answer(self, asked, progress=None):
+    def answer(self, lines, progress=None):
         self.began.set()
         self.go.wait(20)
-        return self.quick(asked)
+        return self.quick(lines)
 
 
 class Driver:

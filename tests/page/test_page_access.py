@@ -28,7 +28,7 @@ def tab_to(page, where):
 def stops(page):
     """Press Tab from the text field on and list where it leads, until the end of the page."""
     page.page.focus("#text")
-    found = []
+    places = []
     for _ in range(60):
         page.page.keyboard.press("Tab")
         if page.page.evaluate("document.activeElement === document.body"):
@@ -43,8 +43,8 @@ def stops(page):
             }"""
         )
         assert visible, focused(page)
-        found.append(focused(page))
-    return found
+        places.append(focused(page))
+    return places
 
 
 def test_the_tab_key_goes_everywhere_in_the_order_of_reading_and_shows_where_it_is(visit):
@@ -54,9 +54,9 @@ def test_the_tab_key_goes_everywhere_in_the_order_of_reading_and_shows_where_it_
     page.page.locator('#tokens button[data-target="3"]').press("Enter")
     with page.answered():
         page.page.locator('#menu [data-token="8"]').press("Enter")
-    found = stops(page)
-    assert found[:6] == ["chips", "undo", ":3", "view", "gridcell:0", "nbest"]
-    assert found[-4:] == ["copy-text", "copy-svg", "copy-json", "summary"]
+    places = stops(page)
+    assert places[:6] == ["chips", "undo", ":3", "view", "gridcell:0", "nbest"]
+    assert places[-4:] == ["copy-text", "copy-svg", "copy-json", "summary"]
 
 
 def test_a_word_is_changed_a_look_pinned_and_both_undone_by_keyboard_alone(visit):
@@ -153,8 +153,8 @@ def test_on_a_phone_the_page_never_scrolls_sideways(visit):
     page.page.click("#views label >> nth=2")
     page.page.wait_for_selector('.heatmap[data-kind="influence"]')
     sizes = "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
-    wide, seen = page.page.evaluate(sizes)
-    assert wide <= seen <= 360
+    wide, visible = page.page.evaluate(sizes)
+    assert wide <= visible <= 360
     assert page.page.evaluate(
         """[...document.querySelectorAll('#heatmaps .scroller')]
             .some(node => node.scrollWidth > node.clientWidth)"""
@@ -180,15 +180,15 @@ def test_a_finger_points_first_and_pins_with_a_second_tap(visit):
 def test_the_first_tap_only_points_at_the_first_cell_too(visit):
     page = visit(width=360, height=740, has_touch=True)
     page.write("1234")
-    asked = []
-    page.page.on("request", lambda one: asked.append(one.post_data_json))
+    requests = []
+    page.page.on("request", lambda one: requests.append(one.post_data_json))
     page.page.tap(cell(0, 0))
     assert float(page.page.get_attribute("#readout", "data-weight")) == page.weights()[0][0]
     page.see("first-tap")
     with page.answered():
         page.page.tap(cell(0, 0))
     assert page.weights()[0] == [1, 0, 0, 0]
-    assert [one.get("pin") for one in asked if one.get("attention")] == [{"0": 0}]
+    assert [one.get("pin") for one in requests if one.get("attention")] == [{"0": 0}]
 
 
 def background(page):
@@ -263,10 +263,10 @@ def test_arabic_stands_in_its_own_direction_and_spaces_can_be_seen(visit):
 
 def grave(page, axe, **options):
     """Return what axe-core calls serious or critical, with the first places of each."""
-    found = axe.run(page.page, options={"resultTypes": ["violations"], **options}).response
+    report = axe.run(page.page, options={"resultTypes": ["violations"], **options}).response
     return [
         (one["id"], [node["html"][:120] for node in one["nodes"]][:3])
-        for one in found["violations"]
+        for one in report["violations"]
         if one["impact"] in ("serious", "critical")
     ]
 

@@ -61,8 +61,8 @@ def test_the_tree_is_also_a_list_that_can_be_heard(visit, models):
     names = sorted(branch.split(",")[0] for branch in branches)
     ends = "</s>"
     assert names == sorted("end" if one.token == ends else visible(one.token) for one in tree)
-    chosen = [line for line in heard if line.endswith(", chosen")]
-    way = [branch.split(",")[0] for line in chosen for branch in line.split("; ")]
+    best = [line for line in heard if line.endswith(", chosen")]
+    way = [branch.split(",")[0] for line in best for branch in line.split("; ")]
     assert way == ["4", "3", "2", "1", "end"]
     box = page.page.locator("#tree > ul").bounding_box()
     assert (box["width"], box["height"]) == (1, 1)

@@ -10,15 +10,15 @@ LABELS += ["▁Je", "我", "خ", "\xa0", "\u3000", "👩\u200d👩", "\ufeffx", 
 
 
 def test_labels_are_those_of_the_terminal(visit):
-    shown = visit().page.evaluate(
+    on_page = visit().page.evaluate(
         "async labels => labels.map((await import('./token_labels.js')).visible)", LABELS
     )
-    assert shown == [visible(label) for label in LABELS]
+    assert on_page == [visible(label) for label in LABELS]
 
 
 def test_colors_and_percentages_are_those_of_the_files(visit):
     weights = [*np.linspace(-0.1, 1.1, 241).tolist(), 0.005, 0.015, 0.125, 0.375]
-    shown = visit().page.evaluate(
+    on_page = visit().page.evaluate(
         """async weights => {
             const { ink, ramp } = await import("./colors.js");
             const { percent } = await import("./number_format.js");
@@ -26,7 +26,7 @@ def test_colors_and_percentages_are_those_of_the_files(visit):
         }""",
         weights,
     )
-    assert shown == [[list(ramp(w)), list(ink(ramp(w))), percent(max(w, 0))] for w in weights]
+    assert on_page == [[list(ramp(w)), list(ink(ramp(w))), percent(max(w, 0))] for w in weights]
 
 
 def test_two_outputs_differ_in_what_no_common_subsequence_holds(visit):
@@ -41,7 +41,7 @@ def test_two_outputs_differ_in_what_no_common_subsequence_holds(visit):
 
 
 def test_a_copy_is_sent_back_as_the_unknown_symbol_it_stands_for(visit):
-    asked = visit().page.evaluate(
+    fields = visit().page.evaluate(
         """async () => {
             const { NO_EDITS, forceOutput, removeChange, replaceToken, requestFields } =
                 await import("./edit_history.js");
@@ -60,7 +60,7 @@ def test_a_copy_is_sent_back_as_the_unknown_symbol_it_stands_for(visit):
             ];
         }"""
     )
-    assert asked == [
+    assert fields == [
         [None, "c"],
         {"prefix": [None, "b", None], "max_length": 3},
         [None, "b", "c"],

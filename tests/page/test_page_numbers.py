@@ -75,25 +75,25 @@ def test_every_layer_and_head_and_each_average_is_the_models(visit, models):
 
 def test_layers_and_heads_are_asked_for_when_one_of_them_is_chosen(visit):
     page = visit()
-    asked = []
-    page.page.on("request", lambda one: one.post_data and asked.append(one.post_data_json))
+    requests = []
+    page.page.on("request", lambda one: one.post_data and requests.append(one.post_data_json))
     page.choose("many-heads")
     page.write("abcj")
     assert page.page.is_visible("#layer-head")
-    assert not any("layers" in one for one in asked)
+    assert not any("layers" in one for one in requests)
     average = page.weights()
-    asked.clear()
+    requests.clear()
     with page.answered():
         page.page.select_option("#layer", "2")
-    assert [one["layers"] for one in asked] == [True]
+    assert [one["layers"] for one in requests] == [True]
     assert page.weights() != average
     page.page.select_option("#head", "1")
     page.page.select_option("#head", "mean")
     page.page.select_option("#layer", "mean")
     assert page.weights() == average
-    assert len(asked) == 1
+    assert len(requests) == 1
     page.write("abcjj")
-    assert "layers" not in asked[-1]
+    assert "layers" not in requests[-1]
     page.choose("bahdanau2015")
     page.write("1234")
     assert page.page.is_hidden("#layer-head")
@@ -120,11 +120,11 @@ def test_the_influence_is_the_gradients_beside_the_attention(visit, models):
         page.page.click("#views label >> nth=2")
     page.page.wait_for_selector('.heatmap[data-kind="influence"]')
     answer = models["bahdanau2015"].translate("1234", beam_size=5)
-    moved = models["bahdanau2015"].influence(answer)
-    np.testing.assert_allclose(page.weights("influence"), moved, **NEAR)
+    influence = models["bahdanau2015"].influence(answer)
+    np.testing.assert_allclose(page.weights("influence"), influence, **NEAR)
     np.testing.assert_allclose(page.weights("attention"), answer.attention, **NEAR)
     both = weights_of(page.copied("svg"))
-    np.testing.assert_allclose(both, [*answer.attention, *moved], **NEAR)
+    np.testing.assert_allclose(both, [*answer.attention, *influence], **NEAR)
     assert "by gradient" in page.text('figure[data-kind="influence"] figcaption')
     page.see("attention-and-influence")
 
@@ -134,8 +134,8 @@ def test_a_model_without_attention_says_so_and_shows_what_moved_it(visit, models
     page.choose("cho2014")
     page.write("1234")
     answer = models["cho2014"].translate("1234", beam_size=5)
-    moved = models["cho2014"].influence(answer)
-    np.testing.assert_allclose(page.weights("influence"), moved, **NEAR)
+    influence = models["cho2014"].influence(answer)
+    np.testing.assert_allclose(page.weights("influence"), influence, **NEAR)
     assert page.page.locator('.heatmap[data-kind="attention"]').count() == 0
     assert page.page.is_hidden("#views")
     assert page.text("#heatmap-title") == "What influenced it"
@@ -149,10 +149,10 @@ def test_the_confidence_of_a_token_is_e_to_its_score(visit):
     page = visit()
     page.choose("many-heads")
     page.write("abcj")
-    shown = page.page.eval_on_selector_all(
+    probabilities = page.page.eval_on_selector_all(
         "#tokens button", "nodes => nodes.map(node => Number(node.dataset.probability))"
     )
-    np.testing.assert_allclose(shown, np.exp(page.scores()), rtol=1e-12)
-    share = 100 * shown[0]
+    np.testing.assert_allclose(probabilities, np.exp(page.scores()), rtol=1e-12)
+    share = 100 * probabilities[0]
     written = page.text("#tokens button >> nth=0 >> .number")
     assert written == (f"{share:.0f} %" if share >= 9.95 else f"{share:.1f} %")

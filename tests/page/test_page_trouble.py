@@ -31,9 +31,9 @@ def test_a_line_that_is_too_long_is_refused_in_the_servers_own_sentence(visit, a
     page = visit()
     page.write("987")
     page.page.fill("#text", "1" * 201)
-    told = httpx.post(f"{address}v1/translate", json={"text": "1" * 201})
-    assert told.status_code in (413, 422)
-    assert problem(page, "200") == told.json()["detail"]
+    response = httpx.post(f"{address}v1/translate", json={"text": "1" * 201})
+    assert response.status_code in (413, 422)
+    assert problem(page, "200") == response.json()["detail"]
     assert page.page.get_attribute("#error", "role") == "alert"
     assert page.page.is_hidden("#details")
     page.see("too-long")
@@ -45,9 +45,9 @@ def test_a_line_that_is_refused_says_so_at_its_place_and_the_others_are_translat
     page = visit()
     page.write("1234\n" + "1" * 201 + "\n9870\n" + "2" * 202 + "\n5678")
     page.page.wait_for_function("() => document.querySelectorAll('#lines .refused').length === 2")
-    told = page.page.locator("#lines .to").all_text_contents()
-    assert told[0::2] == ["4321", "0789", "8765"]
-    for sentence, count in zip(told[1::2], (201, 202), strict=True):
+    texts = page.page.locator("#lines .to").all_text_contents()
+    assert texts[0::2] == ["4321", "0789", "8765"]
+    for sentence, count in zip(texts[1::2], (201, 202), strict=True):
         assert sentence.startswith(f"The line has {count} characters; it must have at most 200")
     assert page.page.get_attribute("#lines .refused >> nth=0", "lang") == "en"
     assert page.text("#error") == ""
@@ -117,8 +117,8 @@ def test_a_full_queue_is_asked_again_by_itself(visit, slow):
         answers = []
 
         def ask(text):
-            asked = {"json": {"text": text}, "timeout": 30}
-            answers.append(httpx.post(f"{address}v1/translate", **asked).status_code)
+            options = {"json": {"text": text}, "timeout": 30}
+            answers.append(httpx.post(f"{address}v1/translate", **options).status_code)
 
         # one is answered, one waits, and one more is refused: then the queue is full
         waiting = [threading.Thread(target=ask, args=(text,)) for text in "abc"]
@@ -157,9 +157,9 @@ def test_a_change_that_cannot_be_is_taken_back_with_a_sentence(visit):
     before = page.text()
     page.page.evaluate(IMPOSSIBLE)
     page.page.click('.heatmap [data-row="0"][data-column="1"]')
-    told = problem(page, "undone")
-    assert told.startswith("pin = {0: 99}, but it must be")
-    assert told.endswith(". The edit was undone.")
+    sentence = problem(page, "undone")
+    assert sentence.startswith("pin = {0: 99}, but it must be")
+    assert sentence.endswith(". The edit was undone.")
     assert page.text() == before
     assert page.page.locator(".chip").count() == 0
     page.page.click("#language")

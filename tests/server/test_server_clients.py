@@ -20,9 +20,9 @@ HEAD = "POST /v1/translate HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: applicat
 
 def raw(client, text):
     """Connect by hand, and send what no decent client would."""
-    found = socket.create_connection(client.address, timeout=20)
-    found.sendall(text.encode())
-    return found
+    connection = socket.create_connection(client.address, timeout=20)
+    connection.sendall(text.encode())
+    return connection
 
 
 def received(connection):
@@ -75,10 +75,10 @@ def test_what_waits_is_answered_together_and_in_turn(serve, slow, eventually):
         begun.append(pool.submit(client.post, "/v1/translate", json={"text": "g"}))
         eventually(lambda: worker.queued_lines == 6)
         held.go.set()
-        found = [one.result().json()["translations"] for one in begun]
+        translations = [one.result().json()["translations"] for one in begun]
     # whoever asked for one line does not wait for five
     assert held.batches == [["a"], ["b", "g", "c"], ["d", "e", "f"]]
-    assert [[x["source"] for x in one] for one in found] == [["a"], list("bcdef"), ["g"]]
+    assert [[x["source"] for x in one] for one in translations] == [["a"], list("bcdef"), ["g"]]
 
 
 def test_lines_are_answered_alone_where_batching_is_off(serve, slow):
@@ -159,12 +159,12 @@ def test_headers_that_never_end_are_given_up(serve, monkeypatch):
 
 def silent(client):
     """Ask for more than a connection holds, and read nothing of it; return who asked."""
-    found = socket.socket()
-    found.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
-    found.connect(client.address)
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+    connection.connect(client.address)
     body = {"pairs": [{"source": "abcdefghij", "target": "k" * 500}] * 12, "attention": True}
-    found.sendall(whole(body).replace("/v1/translate", "/v1/rescore").encode())
-    return found
+    connection.sendall(whole(body).replace("/v1/translate", "/v1/rescore").encode())
+    return connection
 
 
 def unread(client):
@@ -226,8 +226,8 @@ def test_a_client_that_hangs_up_in_its_body_is_forgotten(serve, eventually, capl
     assert caplog.text == ""
 
 
-@pytest.mark.parametrize("said", [True, False], ids=["with its length", "in chunks"])
-def test_a_hundred_megabytes_are_refused_and_not_kept(serve, said):
+@pytest.mark.parametrize("with_length", [True, False], ids=["with its length", "in chunks"])
+def test_a_hundred_megabytes_are_refused_and_not_kept(serve, with_length):
     client = serve()
     part, count = b'"' + b"x" * 999_998 + b'"', 100
     sizes = []
@@ -237,7 +237,7 @@ def test_a_hundred_megabytes_are_refused_and_not_kept(serve, said):
             sizes.append(memory(os.getpid()))
             yield part
 
-    length = {"Content-Length": str(count * len(part))} if said else {}
+    length = {"Content-Length": str(count * len(part))} if with_length else {}
     headers = {"Content-Type": "application/json", **length}
     answer = client.post("/v1/translate", content=parts(), headers=headers)
     assert problem(answer, 413) == (
@@ -289,11 +289,11 @@ def test_a_torch_model_runs_in_one_thread_alone(serve, slow):
     for name in ("answer", "rescore", "influence"):
         whole_one = getattr(translator, name)
 
-        def kept(*given, whole_one=whole_one):
+        def record_thread(*arguments, whole_one=whole_one):
             threads.add(threading.current_thread().name)
-            return whole_one(*given)
+            return whole_one(*arguments)
 
-        setattr(translator, name, kept)
+        setattr(translator, name, record_thread)
     client = serve({"m": translator})
 
     def ask(number):
@@ -316,9 +316,9 @@ def test_metrics_count_what_was_done(serve, eventually):
     client.get("/app.js")
     # a batch is counted when it is done, which may be after its answer was read
     eventually(lambda: "regard_batch_lines_sum 3.0" in client.get("/metrics").text)
-    found = client.get("/metrics")
-    assert found.headers["content-type"].startswith("text/plain; version=")
-    lines = found.text.splitlines()
+    response = client.get("/metrics")
+    assert response.headers["content-type"].startswith("text/plain; version=")
+    lines = response.text.splitlines()
     for expected in (
         'regard_requests_total{route="/v1/translate",status="200"} 1.0',
         'regard_requests_total{route="/v1/translate",status="422"} 1.0',

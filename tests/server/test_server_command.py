@@ -36,10 +36,10 @@ def test_it_tells_where_it_is_and_a_signal_in_the_middle_loses_nothing(tmp_path)
             assert not any(one.done() for one in begun)
             server.send_signal(signal.SIGTERM)
             answers = [one.result() for one in begun]
-        code, said = server.wait(30), server.stderr.read()
+        code, errors = server.wait(30), server.stderr.read()
     assert (code, [x.status_code for x in answers]) == (0, [200] * 3)
     head = "curl -H 'Content-Type: application/json' -d '{\"text\": \"…\"}'"
-    assert said == f"Next: {head} {address}/v1/translate\n"
+    assert errors == f"Next: {head} {address}/v1/translate\n"
     expected = load(files[0], device="cpu").translate(lines, beam_size=3, max_length=30)
     for answer in answers:
         for got, wanted in zip(answer.json()["translations"], expected, strict=True):
@@ -82,9 +82,9 @@ def test_what_a_server_says_is_what_the_command_line_says(shared, capsys):
     (got,) = shared.client.post("/v1/translate", json=body).json()["translations"]
     file = shared.files[1]
     assert main(["translate", str(file), "--text", "abc", "--format", "jsonl"]) == 0
-    said = json.loads(capsys.readouterr().out)
+    line = json.loads(capsys.readouterr().out)
     for name in ("text", "score", "tokens", "source_tokens", "token_scores", "attention"):
-        assert got[name] == said[name]
+        assert got[name] == line[name]
 
 
 @pytest.mark.parametrize(
@@ -156,9 +156,9 @@ def test_its_help_tells_every_limit_with_its_default_and_imports_no_server():
         "print(sorted({'torch', 'numpy', 'fastapi', 'pydantic'} & sys.modules.keys()))"
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    *told, imported = run.stdout.splitlines()
+    *help_lines, imported = run.stdout.splitlines()
     assert imported == "[]"
-    text = " ".join(" ".join(told).split())
+    text = " ".join(" ".join(help_lines).split())
     assert "--max-lines N Most lines, or pairs, of a request (256)." in text
     assert "--batch-lines N Most lines that are answered together, whoever asked; 1 takes" in text
 

@@ -62,8 +62,8 @@ JSON = {"Content-Type": "application/json"}
     ids=str,
 )
 def test_what_cannot_be_translated_is_refused(client, body, sentence):
-    found = problem(client.post("/v1/translate", json=body), 422)
-    assert found.startswith(sentence)
+    detail = problem(client.post("/v1/translate", json=body), 422)
+    assert detail.startswith(sentence)
 
 
 @pytest.mark.parametrize(
@@ -116,8 +116,8 @@ def test_what_is_no_json_is_refused(client, content, sentence):
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
 def test_what_is_no_number_is_refused(client, number):
     content = f'{{"text": "a", "temperature": {number}}}'
-    found = problem(client.post("/v1/translate", content=content, headers=JSON), 422)
-    assert found.endswith("; it must be a finite number.")
+    detail = problem(client.post("/v1/translate", content=content, headers=JSON), 422)
+    assert detail.endswith("; it must be a finite number.")
 
 
 @pytest.mark.parametrize(
@@ -177,8 +177,8 @@ def test_too_many_lines_are_refused(client):
     ids=["line", "second line", "prefix", "banned", "source", "target"],
 )
 def test_too_long_a_line_is_refused(client, path, body, where):
-    found = problem(client.post(f"/v1/{path}", json=body), 422)
-    assert found == (f"{where} has 4,001 characters; it must have at most 4,000. Shorten it.")
+    detail = problem(client.post(f"/v1/{path}", json=body), 422)
+    assert detail == (f"{where} has 4,001 characters; it must have at most 4,000. Shorten it.")
 
 
 @pytest.mark.parametrize(
@@ -198,9 +198,9 @@ def test_too_long_a_line_is_refused(client, path, body, where):
 )
 def test_more_symbols_than_any_output_may_have_are_refused(serve, slow, path, body, where):
     translator, held = slow()
-    found = problem(serve({"m": translator}).post(f"/v1/{path}", json=body), 422)
-    assert found.startswith(where)
-    assert found.endswith(" tokens; it must have at most 512. Shorten it.")
+    detail = problem(serve({"m": translator}).post(f"/v1/{path}", json=body), 422)
+    assert detail.startswith(where)
+    assert detail.endswith(" tokens; it must have at most 512. Shorten it.")
     # the model was not asked
     assert held.batches == []
 
@@ -251,19 +251,19 @@ def test_a_line_that_fills_an_answer_alone_is_told_what_would_do(serve, translat
 
 def test_what_will_be_too_large_is_not_written_first(translators, monkeypatch):
     translator = translators["vaswani2017"]
-    found = translator.translate("abcdefghij", min_length=9)
+    translation = translator.translate("abcdefghij", min_length=9)
     whole = response_json.translation_json(
-        translator, found, ResponseFields(True, False, True), 10**9
+        translator, translation, ResponseFields(True, False, True), 10**9
     )
     assert (
         response_json.translation_json(
-            translator, found, ResponseFields(True, False, True), len(whole)
+            translator, translation, ResponseFields(True, False, True), len(whole)
         )
         == whole
     )
     assert (
         response_json.translation_json(
-            translator, found, ResponseFields(True, False, True), len(whole) - 1
+            translator, translation, ResponseFields(True, False, True), len(whole) - 1
         )
         is None
     )
@@ -277,7 +277,7 @@ def test_what_will_be_too_large_is_not_written_first(translators, monkeypatch):
     # 600 weights have two thirds of the bytes
     assert (
         response_json.translation_json(
-            translator, found, ResponseFields(True, False, True), len(whole) // 2
+            translator, translation, ResponseFields(True, False, True), len(whole) // 2
         )
         is None
     )
@@ -288,10 +288,10 @@ def test_what_goes_wrong_inside_is_told_to_the_log_alone(serve, slow, caplog, ev
     translator, held = slow()
     whole = held.answer
 
-    def broken(asked):
-        if any(one.reading.text == "bad" for one in asked):
+    def broken(lines):
+        if any(one.reading.text == "bad" for one in lines):
             raise RuntimeError("secret in /srv/secret.py")
-        return whole(asked)
+        return whole(lines)
 
     held.answer = broken
     client = serve({"m": translator}, seconds=15)
@@ -303,10 +303,10 @@ def test_what_goes_wrong_inside_is_told_to_the_log_alone(serve, slow, caplog, ev
         good = pool.submit(client.post, "/v1/translate", json={"text": "abc"})
         eventually(lambda: worker.queued_lines == 3)
         held.go.set()
-        found = problem(bad.result(), 500)
+        detail = problem(bad.result(), 500)
         # nobody pays for a neighbour
         assert [first.result().status_code, good.result().status_code] == [200, 200]
-    assert found.startswith("An internal error occurred; the server log has the details.")
+    assert detail.startswith("An internal error occurred; the server log has the details.")
     assert "secret in" in caplog.text
 
 
@@ -321,12 +321,12 @@ def test_what_a_model_refuses_while_it_computes_is_refused(serve, slow):
     translator, held = slow()
     held.go.set()
 
-    def refuse(asked):
+    def refuse(lines):
         raise InputError("a source has 3 symbols, but it must fit into memory")
 
     held.answer = refuse
-    found = serve({"m": translator}).post("/v1/translate", json={"text": "abc"})
-    assert problem(found, 422) == "a source has 3 symbols, but it must fit into memory"
+    response = serve({"m": translator}).post("/v1/translate", json={"text": "abc"})
+    assert problem(response, 422) == "a source has 3 symbols, but it must fit into memory"
 
 
 @pytest.mark.parametrize(
@@ -383,6 +383,8 @@ def test_a_server_without_models_is_refused():
 
 
 def test_a_long_wrong_value_is_not_repeated_whole(client):
-    found = problem(client.post("/v1/translate", json={"text": "a", "seed": "\n" + "x" * 999}), 422)
-    assert len(found) < 150
-    assert json.loads(json.dumps(found)).isprintable()
+    detail = problem(
+        client.post("/v1/translate", json={"text": "a", "seed": "\n" + "x" * 999}), 422
+    )
+    assert len(detail) < 150
+    assert json.loads(json.dumps(detail)).isprintable()
