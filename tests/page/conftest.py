@@ -14,9 +14,9 @@ def browser():
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield found
-        found.close()
+        chromium_process = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield chromium_process
+        chromium_process.close()
 
 
 @pytest.fixture(scope="session")
@@ -28,8 +28,8 @@ def models():
 @pytest.fixture(scope="session")
 def address(models):
     """Serve them."""
-    with serving(models, characters=200, lines=20) as (found, _):
-        yield found
+    with serving(models, characters=200, lines=20) as (url, _):
+        yield url
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from regard.server import Limits, create_app
-from regard.server.run import bind, server
+from regard.server.uvicorn_server import bind, build_server
 from regard.text.side import Side
 from regard.text.tokenizers import Characters
 from regard.text.vocabulary import Vocabulary
@@ -24,10 +24,10 @@ WAIT = 15_000
 def chromium():
     """Return where Debian's browser is, or skip, saying how to install it."""
     pytest.importorskip("playwright", reason="playwright is missing: pip install playwright")
-    found = os.environ.get("REGARD_CHROMIUM") or shutil.which("chromium")
-    if not found:
+    path = os.environ.get("REGARD_CHROMIUM") or shutil.which("chromium")
+    if not path:
         pytest.skip(f"chromium is missing, so that the page is NOT tested: {INSTALL}")
-    return found
+    return path
 
 
 def arabic():
@@ -44,7 +44,7 @@ def translators():
     digits = ["bahdanau2015", "vaswani2017", "cho2014"]
     return {
         **{name: load(COMPAT / f"{name}.regard", device="cpu") for name in digits},
-        "many-looks": Translator(saved("vaswani2017")),
+        "many-heads": Translator(saved("vaswani2017")),
         "arabic": arabic(),
     }
 
@@ -52,19 +52,19 @@ def translators():
 @contextmanager
 def serving(models, **limits):
     """Serve until the block ends; yield the address and what stops it before."""
-    taken = bind("127.0.0.1", 0)
-    taken.listen(128)
-    it = server(create_app(models, Limits(**limits)))
-    thread = threading.Thread(target=it.run, kwargs={"sockets": [taken]})
+    listener = bind("127.0.0.1", 0)
+    listener.listen(128)
+    server = build_server(create_app(models, Limits(**limits)))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
 
     def stop():
-        it.should_exit = True
+        server.should_exit = True
         thread.join(30)
         assert not thread.is_alive()
 
     try:
-        yield "http://{}:{}/".format(*taken.getsockname()), stop
+        yield "http://{}:{}/".format(*listener.getsockname()), stop
     finally:
         stop()
 
@@ -77,10 +77,10 @@ class Slow:
         self.began = threading.Event()
         self.quick, translator.answer = translator.answer, self.answer
 
-    def answer(self, asked, progress=None):
+    def answer(self, lines, progress=None):
         self.began.set()
         self.go.wait(20)
-        return self.quick(asked)
+        return self.quick(lines)
 
 
 class Driver:
@@ -106,14 +106,14 @@ class Driver:
     @contextmanager
     def answered(self):
         """Wait until what was done within the block is answered and drawn."""
-        before = int(self.result("answers") or 0)
+        before = int(self.output("responses") or 0)
         yield
         self.page.wait_for_function(
-            "n => Number(document.querySelector('#result').dataset.answers ?? 0) > n", arg=before
+            "n => Number(document.querySelector('#output').dataset.responses ?? 0) > n", arg=before
         )
 
-    def result(self, name):
-        return self.page.locator("#result").get_attribute(f"data-{name}")
+    def output(self, name):
+        return self.page.locator("#output").get_attribute(f"data-{name}")
 
     def write(self, text):
         with self.answered():
@@ -123,7 +123,7 @@ class Driver:
         """Press one key after the other; on a busy machine a part may be answered first."""
         self.page.keyboard.type(text)
         self.page.wait_for_function(
-            """text => text === [...document.querySelectorAll('#words li .word')]
+            """text => text === [...document.querySelectorAll('#tokens li .word')]
                 .map(node => node.textContent).join('')""",
             arg=text,
         )
@@ -149,24 +149,26 @@ class Driver:
 
     def tokens(self):
         return self.page.eval_on_selector_all(
-            "#words button .word", "nodes => nodes.map(node => node.textContent)"
+            "#tokens button .word", "nodes => nodes.map(node => node.textContent)"
         )
 
     def scores(self):
         return self.page.eval_on_selector_all(
-            "#words button", "nodes => nodes.map(node => Number(node.dataset.score))"
+            "#tokens button", "nodes => nodes.map(node => Number(node.dataset.score))"
         )
 
     def copied(self, kind):
         """Press a button and read the clipboard."""
-        self.page.evaluate("document.querySelector('#copied').textContent = ''")
+        self.page.evaluate("document.querySelector('#copy-status').textContent = ''")
         self.page.click(f"#copy-{kind}")
-        self.page.wait_for_function("() => document.querySelector('#copied').textContent !== ''")
+        self.page.wait_for_function(
+            "() => document.querySelector('#copy-status').textContent !== ''"
+        )
         return self.page.evaluate("navigator.clipboard.readText()")
 
     def take(self, at, token):
         """Click a target token and take another in its place."""
-        self.page.click(f'#words button[data-target="{at}"]')
+        self.page.click(f'#tokens button[data-target="{at}"]')
         with self.answered():
             self.page.click(f'#menu button[data-token="{token}"]')
 

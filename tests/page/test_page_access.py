@@ -28,7 +28,7 @@ def tab_to(page, where):
 def stops(page):
     """Press Tab from the text field on and list where it leads, until the end of the page."""
     page.page.focus("#text")
-    found = []
+    places = []
     for _ in range(60):
         page.page.keyboard.press("Tab")
         if page.page.evaluate("document.activeElement === document.body"):
@@ -43,20 +43,20 @@ def stops(page):
             }"""
         )
         assert visible, focused(page)
-        found.append(focused(page))
-    return found
+        places.append(focused(page))
+    return places
 
 
 def test_the_tab_key_goes_everywhere_in_the_order_of_reading_and_shows_where_it_is(visit):
     page = visit()
     assert focused(page) == "text"
     page.write("1234")
-    page.page.locator('#words button[data-target="3"]').press("Enter")
+    page.page.locator('#tokens button[data-target="3"]').press("Enter")
     with page.answered():
         page.page.locator('#menu [data-token="8"]').press("Enter")
-    found = stops(page)
-    assert found[:6] == ["chips", "undo", ":3", "view", "gridcell:0", "nbest"]
-    assert found[-4:] == ["copy-text", "copy-svg", "copy-json", "summary"]
+    places = stops(page)
+    assert places[:6] == ["chips", "undo", ":3", "view", "gridcell:0", "nbest"]
+    assert places[-4:] == ["copy-text", "copy-svg", "copy-json", "summary"]
 
 
 def test_a_word_is_changed_a_look_pinned_and_both_undone_by_keyboard_alone(visit):
@@ -135,11 +135,11 @@ def test_the_focus_comes_home_from_a_menu_though_the_map_was_drawn_anew(visit):
 def test_a_look_is_pinned_from_the_menu_and_set_free_again(visit):
     page = visit()
     page.write("1234")
-    page.page.locator('#words button[data-target="0"]').press("Enter")
+    page.page.locator('#tokens button[data-target="0"]').press("Enter")
     with page.answered():
         page.page.locator('#menu [data-pin="2"]').press("Enter")
     assert page.weights()[0] == [0, 0, 1, 0]
-    page.page.locator('#words button[data-target="0"]').press("Enter")
+    page.page.locator('#tokens button[data-target="0"]').press("Enter")
     assert page.page.get_attribute('#menu [data-pin="2"]', "aria-checked") == "true"
     with page.answered():
         page.page.locator('#menu [data-pin="free"]').press("Enter")
@@ -149,17 +149,18 @@ def test_a_look_is_pinned_from_the_menu_and_set_free_again(visit):
 def test_on_a_phone_the_page_never_scrolls_sideways(visit):
     page = visit(width=360, height=740, has_touch=True)
     page.write("12345678901234567890")
-    page.page.click("#beam-details summary")
+    page.page.click("#search-details summary")
     page.page.click("#views label >> nth=2")
     page.page.wait_for_selector('.heatmap[data-kind="influence"]')
     sizes = "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
-    wide, seen = page.page.evaluate(sizes)
-    assert wide <= seen <= 360
+    wide, visible = page.page.evaluate(sizes)
+    assert wide <= visible <= 360
     assert page.page.evaluate(
-        "[...document.querySelectorAll('#maps .scroller')].some(n => n.scrollWidth > n.clientWidth)"
+        """[...document.querySelectorAll('#heatmaps .scroller')]
+            .some(node => node.scrollWidth > node.clientWidth)"""
     )
     page.see("narrow")
-    page.page.tap('#words button[data-target="2"]')
+    page.page.tap('#tokens button[data-target="2"]')
     box = page.page.locator("#menu").bounding_box()
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= 360
@@ -179,15 +180,15 @@ def test_a_finger_points_first_and_pins_with_a_second_tap(visit):
 def test_the_first_tap_only_points_at_the_first_cell_too(visit):
     page = visit(width=360, height=740, has_touch=True)
     page.write("1234")
-    asked = []
-    page.page.on("request", lambda one: asked.append(one.post_data_json))
+    requests = []
+    page.page.on("request", lambda one: requests.append(one.post_data_json))
     page.page.tap(cell(0, 0))
     assert float(page.page.get_attribute("#readout", "data-weight")) == page.weights()[0][0]
     page.see("first-tap")
     with page.answered():
         page.page.tap(cell(0, 0))
     assert page.weights()[0] == [1, 0, 0, 0]
-    assert [one.get("pin") for one in asked if one.get("attention")] == [{"0": 0}]
+    assert [one.get("pin") for one in requests if one.get("attention")] == [{"0": 0}]
 
 
 def background(page):
@@ -213,12 +214,12 @@ def test_the_interface_is_chinese_where_the_browser_is_and_can_be_switched(visit
     page = visit(locale="zh-CN")
     page.write("1234")
     assert page.page.get_attribute("html", "lang") == "zh-Hans"
-    assert page.text("#heat-title") == "它看向哪里"
+    assert page.text("#heatmap-title") == "模型看向哪里"
     assert page.text("#announcer") == "译文：4321"  # noqa: RUF001
     page.see("chinese")
     page.page.click("#language")
     assert page.page.get_attribute("html", "lang") == "en"
-    assert page.text("#heat-title") == "Where it looked"
+    assert page.text("#heatmap-title") == "Where it looked"
     assert page.page.locator("#views label").all_text_contents() == [
         "Attention",
         "Influence",
@@ -231,7 +232,7 @@ def test_both_languages_say_all_of_it(visit):
     page = visit()
     missing = page.page.evaluate(
         """async () => {
-            const words = await (await fetch("words.js")).text();
+            const words = await (await fetch("messages.js")).text();
             const names = (name) => {
                 const body = words.split(`const ${name} = {`)[1].split("\\n};")[0];
                 return [...body.matchAll(/^  (\\w+):/gm)].map(found => found[1]);
@@ -249,12 +250,12 @@ def test_arabic_stands_in_its_own_direction_and_spaces_can_be_seen(visit):
     page = visit()
     page.choose("arabic")
     page.write("خب ت")
-    assert page.page.locator("#words li .word").all_text_contents() == ["خ", "ب", "␣", "ت"]
+    assert page.page.locator("#tokens li .word").all_text_contents() == ["خ", "ب", "␣", "ت"]
     direction = "node => getComputedStyle(node).direction"
     assert page.page.eval_on_selector("#text", direction) == "rtl"
-    assert page.page.eval_on_selector("#words ul", direction) == "rtl"
+    assert page.page.eval_on_selector("#tokens ul", direction) == "rtl"
     first, second = (
-        page.page.locator(f"#words li >> nth={at}").bounding_box()["x"] for at in (0, 1)
+        page.page.locator(f"#tokens li >> nth={at}").bounding_box()["x"] for at in (0, 1)
     )
     assert first > second
     page.see("arabic")
@@ -262,10 +263,10 @@ def test_arabic_stands_in_its_own_direction_and_spaces_can_be_seen(visit):
 
 def grave(page, axe, **options):
     """Return what axe-core calls serious or critical, with the first places of each."""
-    found = axe.run(page.page, options={"resultTypes": ["violations"], **options}).response
+    report = axe.run(page.page, options={"resultTypes": ["violations"], **options}).response
     return [
         (one["id"], [node["html"][:120] for node in one["nodes"]][:3])
-        for one in found["violations"]
+        for one in report["violations"]
         if one["impact"] in ("serious", "critical")
     ]
 
@@ -279,16 +280,16 @@ def test_axe_finds_nothing_serious_in_the_main_states(visit):
     page.pin(1, 1)
     with page.answered():
         page.page.click("#views label >> nth=2")
-    page.page.click("#beam-details summary")
+    page.page.click("#search-details summary")
     assert grave(page, axe) == []
-    page.page.click('#words button[data-target="0"]')
+    page.page.click('#tokens button[data-target="0"]')
     assert grave(page, axe) == []
     page.page.keyboard.press("Escape")
     with page.answered():
-        page.choose("many-looks")
+        page.choose("many-heads")
     assert grave(page, axe) == []
     page.page.fill("#text", "1" * 201)
-    page.page.wait_for_selector("#problem:not(:empty)")
+    page.page.wait_for_selector("#error:not(:empty)")
     assert grave(page, axe) == []
 
 
@@ -297,5 +298,5 @@ def test_axe_finds_enough_contrast_in_the_dark(visit):
     page = visit(color_scheme="dark")
     page.write("1234\n987")
     page.take(0, "3")
-    page.page.click('#words button[data-target="0"]')
+    page.page.click('#tokens button[data-target="0"]')
     assert grave(page, axe, runOnly=["color-contrast"]) == []

@@ -12,14 +12,14 @@ def label(page, selector):
 def test_the_end_of_an_output_is_a_word_to_the_ear(visit):
     page = visit()
     page.write("1234")
-    end = '#words button[data-target="4"]'
+    end = '#tokens button[data-target="4"]'
     assert label(page, end) == "end, 100 %"
     assert page.text(f"{end} .word") == "■"
     header = label(page, '.heatmap [role="rowheader"][data-target="4"]')
     assert header.startswith("\u2068end\u2069, 100 %")
     assert label(page, cell(4, 0)).startswith("\u2068end\u2069 from \u20681\u2069: ")
     page.page.click(end)
-    assert label(page, "#menu") == "Instead of end"
+    assert label(page, "#menu") == "Alternatives to end"
     current = page.page.locator('#menu [data-token="</s>"] .word')
     assert current.text_content() == "■ end here"
     assert current.aria_snapshot() == "- text: end here"
@@ -29,7 +29,7 @@ def test_the_end_of_an_output_is_a_word_to_the_ear(visit):
     assert label(page, ".chip button") == "Remove 4: \u20681\u2069 → \u2068end\u2069"
     assert "■" not in page.page.locator(".chip").aria_snapshot()
     page.page.click("#language")
-    assert label(page, '#words button[data-target="3"]').startswith("结束，")  # noqa: RUF001
+    assert label(page, '#tokens button[data-target="3"]').startswith("结束，")  # noqa: RUF001
 
 
 def focused(page):
@@ -52,7 +52,7 @@ def test_undo_and_redo_hand_the_focus_on_when_nothing_is_left_for_them(visit):
 def test_the_tree_is_also_a_list_that_can_be_heard(visit, models):
     page = visit()
     page.write("1234")
-    page.page.click("#beam-details summary")
+    page.page.click("#search-details summary")
     page.page.wait_for_selector(".tree")
     tree = models["bahdanau2015"].translate("1234", beam_size=5, nbest=5, tree=True).tree
     heard = page.page.locator("#tree li > span").all_text_contents()
@@ -61,8 +61,8 @@ def test_the_tree_is_also_a_list_that_can_be_heard(visit, models):
     names = sorted(branch.split(",")[0] for branch in branches)
     ends = "</s>"
     assert names == sorted("end" if one.token == ends else visible(one.token) for one in tree)
-    chosen = [line for line in heard if line.endswith(", chosen")]
-    way = [branch.split(",")[0] for line in chosen for branch in line.split("; ")]
+    best = [line for line in heard if line.endswith(", chosen")]
+    way = [branch.split(",")[0] for line in best for branch in line.split("; ")]
     assert way == ["4", "3", "2", "1", "end"]
     box = page.page.locator("#tree > ul").bounding_box()
     assert (box["width"], box["height"]) == (1, 1)
@@ -72,11 +72,11 @@ def test_the_tree_is_also_a_list_that_can_be_heard(visit, models):
 def test_a_deep_tree_nests_only_where_it_forks(visit):
     depth, items = visit().page.evaluate(
         """async () => {
-            const { listTree } = await import("./tree.js");
+            const { listBeamTree } = await import("./beam_tree.js");
             const way = Array.from({ length: 400 }, (_, at) => (
                 { token: "a", parent: at ? at - 1 : null, score: 0, total: 0, kept: true }));
             const fork = { token: "b", parent: 200, score: -3, total: -23, kept: false };
-            const list = listTree({ tree: [...way, fork], tokens: [], score: 0, text: "" });
+            const list = listBeamTree({ tree: [...way, fork], tokens: [], score: 0, text: "" });
             return [list.querySelectorAll("ul").length, list.querySelectorAll("li").length];
         }"""
     )
@@ -88,15 +88,15 @@ def test_what_was_copied_is_no_longer_told_of_another_text(visit):
     page.write("1234")
     page.copied("text")
     page.write("9870")
-    assert page.text("#copied") == ""
+    assert page.text("#copy-status") == ""
     page.copied("text")
     page.page.click("#language")
-    assert page.text("#copied") == ""
+    assert page.text("#copy-status") == ""
 
 
 def test_a_refusal_is_english_in_the_chinese_page_too(visit):
     page = visit(locale="zh-CN")
     page.page.fill("#text", "1" * 201)
-    page.page.wait_for_selector("#problem:not(:empty)")
-    assert page.text("#problem").startswith("服务器没有接受：the line has 201")  # noqa: RUF001
-    assert page.text('#problem [lang="en"]').startswith("the line has 201 characters")
+    page.page.wait_for_selector("#error:not(:empty)")
+    assert page.text("#error").startswith("服务器拒绝了请求：The line has 201")  # noqa: RUF001
+    assert page.text('#error [lang="en"]').startswith("The line has 201 characters")

@@ -15,19 +15,19 @@ def others(page):
 
 def listened(page):
     """Return a list that grows with every text that the page asks for."""
-    asked = []
+    texts = []
 
     def hear(request):
         if request.method == "POST":
-            asked.append(json.loads(request.post_data)["text"])
+            texts.append(json.loads(request.post_data)["text"])
 
     page.page.on("request", hear)
-    return asked
+    return texts
 
 
 def test_what_an_input_method_composes_is_asked_for_when_it_is_written(visit):
     page = visit()
-    asked = listened(page)
+    texts = listened(page)
     page.page.clock.install()
     page.page.focus("#text")
     keyboard = page.page.context.new_cdp_session(page.page)
@@ -41,13 +41,13 @@ def test_what_an_input_method_composes_is_asked_for_when_it_is_written(visit):
         keyboard.send("Input.insertText", {"text": "1234"})
         page.page.clock.run_for(1000)
     assert page.text() == "4321"
-    assert asked == ["1234"]
+    assert texts == ["1234"]
     page.see("composed")
 
 
 def test_a_composition_that_begins_in_a_pause_waits_for_its_end(visit):
     page = visit()
-    asked = listened(page)
+    texts = listened(page)
     page.page.clock.install()
     page.page.focus("#text")
     page.page.keyboard.type("3")
@@ -55,11 +55,11 @@ def test_a_composition_that_begins_in_a_pause_waits_for_its_end(visit):
     one = {"text": "y", "selectionStart": 1, "selectionEnd": 1}
     keyboard.send("Input.imeSetComposition", one)
     page.page.clock.run_for(1000)
-    assert asked == []
+    assert texts == []
     with page.answered():
         keyboard.send("Input.insertText", {"text": "1"})
         page.page.clock.run_for(1000)
-    assert asked == ["31"]
+    assert texts == ["31"]
 
 
 def test_a_small_beam_is_all_that_the_page_offers_and_asks_for(visit, models):
@@ -67,8 +67,8 @@ def test_a_small_beam_is_all_that_the_page_offers_and_asks_for(visit, models):
     with serving({"arabic": models["arabic"]}, beam_size=2) as (address, _):
         page = visit(address)
         page.write("خب")
-        assert page.page.locator("#beam option").all_text_contents() == ["1", "2"]
-        assert page.page.input_value("#beam") == "2"
+        assert page.page.locator("#beam-size option").all_text_contents() == ["1", "2"]
+        assert page.page.input_value("#beam-size") == "2"
         page.see("small-beam")
 
 
@@ -77,24 +77,24 @@ def test_a_models_own_beam_is_offered_though_it_is_larger_than_others_may_be(vis
     with serving({"bahdanau2015": models["bahdanau2015"]}, beam_size=2) as (address, _):
         page = visit(address)
         page.write("1234")
-        assert page.page.input_value("#beam") == "5"
-        assert "8" not in page.page.locator("#beam option").all_text_contents()
+        assert page.page.input_value("#beam-size") == "5"
+        assert "8" not in page.page.locator("#beam-size option").all_text_contents()
 
 
 def test_more_lines_than_a_request_may_hold_are_asked_for_in_portions(visit, models):
     with serving({"bahdanau2015": models["bahdanau2015"]}, lines=3) as (address, _):
         page = visit(address)
-        asked = listened(page)
+        texts = listened(page)
         lines = [str(number) for number in range(1000, 1009)]
         page.write("\n".join(lines))
         expected = models["bahdanau2015"].translate(lines, beam_size=5)
         assert others(page) == [one.text for one in expected]
-        assert [text for text in asked if isinstance(text, list)] == [
+        assert [text for text in texts if isinstance(text, list)] == [
             lines[0:3],
             lines[3:6],
             lines[6:8],
         ]
-        assert page.text("#problem") == ""
+        assert page.text("#error") == ""
         page.see("portions")
 
 
@@ -115,7 +115,7 @@ def test_moving_within_a_line_or_selecting_all_asks_for_nothing(visit):
     page = visit()
     page.write("1234\n9870")
     others(page)
-    asked = listened(page)
+    texts = listened(page)
     page.page.clock.install()
     page.page.focus("#text")
     page.page.keyboard.press("ArrowLeft")
@@ -123,4 +123,4 @@ def test_moving_within_a_line_or_selecting_all_asks_for_nothing(visit):
     page.page.keyboard.press("Control+a")
     page.page.clock.run_for(1000)
     assert page.text() == "0789"
-    assert asked == []
+    assert texts == []

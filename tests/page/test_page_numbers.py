@@ -17,7 +17,7 @@ def forced(models, name, source, tokens):
 
 @pytest.mark.parametrize(
     ("name", "source"),
-    [("bahdanau2015", "1234"), ("vaswani2017", "31415"), ("many-looks", "abcj"), ("arabic", "خبت")],
+    [("bahdanau2015", "1234"), ("vaswani2017", "31415"), ("many-heads", "abcj"), ("arabic", "خبت")],
 )
 def test_the_weights_and_scores_of_the_page_are_those_of_a_forced_output(
     visit, models, name, source
@@ -56,10 +56,10 @@ def test_after_a_change_the_numbers_are_those_of_the_changed_output(visit, model
 
 def test_every_layer_and_head_and_each_average_is_the_models(visit, models):
     page = visit()
-    page.choose("many-looks")
+    page.choose("many-heads")
     page.write("abcj")
     tokens = json.loads(page.copied("json"))["translation"]["tokens"]
-    layers = forced(models, "many-looks", "abcj", tokens).layers
+    layers = forced(models, "many-heads", "abcj", tokens).layers
     assert layers.shape[1:3] == (3, 2)
     with page.answered():
         page.page.select_option("#head", "1")
@@ -75,37 +75,37 @@ def test_every_layer_and_head_and_each_average_is_the_models(visit, models):
 
 def test_layers_and_heads_are_asked_for_when_one_of_them_is_chosen(visit):
     page = visit()
-    asked = []
-    page.page.on("request", lambda one: one.post_data and asked.append(one.post_data_json))
-    page.choose("many-looks")
+    requests = []
+    page.page.on("request", lambda one: one.post_data and requests.append(one.post_data_json))
+    page.choose("many-heads")
     page.write("abcj")
-    assert page.page.is_visible("#looks")
-    assert not any("layers" in one for one in asked)
+    assert page.page.is_visible("#layer-head")
+    assert not any("layers" in one for one in requests)
     average = page.weights()
-    asked.clear()
+    requests.clear()
     with page.answered():
         page.page.select_option("#layer", "2")
-    assert [one["layers"] for one in asked] == [True]
+    assert [one["layers"] for one in requests] == [True]
     assert page.weights() != average
     page.page.select_option("#head", "1")
     page.page.select_option("#head", "mean")
     page.page.select_option("#layer", "mean")
     assert page.weights() == average
-    assert len(asked) == 1
+    assert len(requests) == 1
     page.write("abcjj")
-    assert "layers" not in asked[-1]
+    assert "layers" not in requests[-1]
     page.choose("bahdanau2015")
     page.write("1234")
-    assert page.page.is_hidden("#looks")
+    assert page.page.is_hidden("#layer-head")
 
 
 def test_no_map_stands_under_the_name_of_a_layer_that_did_not_come(visit, models):
-    with serving({"many-looks": models["many-looks"]}) as (address, stop):
+    with serving({"many-heads": models["many-heads"]}) as (address, stop):
         page = visit(address)
         page.write("abcj")
         stop()
         page.page.select_option("#layer", "2")
-        page.page.wait_for_selector("#again", state="visible")
+        page.page.wait_for_selector("#retry", state="visible")
         page.page.set_viewport_size({"width": 700, "height": 900})
         page.page.wait_for_selector(".heatmap", state="detached")
         page.page.select_option("#layer", "mean")
@@ -120,11 +120,11 @@ def test_the_influence_is_the_gradients_beside_the_attention(visit, models):
         page.page.click("#views label >> nth=2")
     page.page.wait_for_selector('.heatmap[data-kind="influence"]')
     answer = models["bahdanau2015"].translate("1234", beam_size=5)
-    moved = models["bahdanau2015"].influence(answer)
-    np.testing.assert_allclose(page.weights("influence"), moved, **NEAR)
+    influence = models["bahdanau2015"].influence(answer)
+    np.testing.assert_allclose(page.weights("influence"), influence, **NEAR)
     np.testing.assert_allclose(page.weights("attention"), answer.attention, **NEAR)
     both = weights_of(page.copied("svg"))
-    np.testing.assert_allclose(both, [*answer.attention, *moved], **NEAR)
+    np.testing.assert_allclose(both, [*answer.attention, *influence], **NEAR)
     assert "by gradient" in page.text('figure[data-kind="influence"] figcaption')
     page.see("attention-and-influence")
 
@@ -134,25 +134,25 @@ def test_a_model_without_attention_says_so_and_shows_what_moved_it(visit, models
     page.choose("cho2014")
     page.write("1234")
     answer = models["cho2014"].translate("1234", beam_size=5)
-    moved = models["cho2014"].influence(answer)
-    np.testing.assert_allclose(page.weights("influence"), moved, **NEAR)
+    influence = models["cho2014"].influence(answer)
+    np.testing.assert_allclose(page.weights("influence"), influence, **NEAR)
     assert page.page.locator('.heatmap[data-kind="attention"]').count() == 0
     assert page.page.is_hidden("#views")
-    assert page.text("#heat-title") == "What moved it"
+    assert page.text("#heatmap-title") == "What influenced it"
     assert page.text("figcaption").startswith("cho2014 has no attention: ")
     page.see("no-attention")
-    page.page.click('#words button[data-target="0"]')
+    page.page.click('#tokens button[data-target="0"]')
     assert page.page.locator("#menu [data-pin]").count() == 0
 
 
 def test_the_confidence_of_a_token_is_e_to_its_score(visit):
     page = visit()
-    page.choose("many-looks")
+    page.choose("many-heads")
     page.write("abcj")
-    shown = page.page.eval_on_selector_all(
-        "#words button", "nodes => nodes.map(node => Number(node.dataset.probability))"
+    probabilities = page.page.eval_on_selector_all(
+        "#tokens button", "nodes => nodes.map(node => Number(node.dataset.probability))"
     )
-    np.testing.assert_allclose(shown, np.exp(page.scores()), rtol=1e-12)
-    share = 100 * shown[0]
-    written = page.text("#words button >> nth=0 >> .number")
+    np.testing.assert_allclose(probabilities, np.exp(page.scores()), rtol=1e-12)
+    share = 100 * probabilities[0]
+    written = page.text("#tokens button >> nth=0 >> .number")
     assert written == (f"{share:.0f} %" if share >= 9.95 else f"{share:.1f} %")

@@ -14,7 +14,7 @@ def test_typing_translates_without_a_button_and_says_so_to_a_screen_reader(visit
     assert page.text() == "4321"
     assert page.text("#announcer") == "Translation: 4321"
     assert page.tokens() == ["4", "3", "2", "1", "■"]
-    assert page.text("#heat [role=columnheader] >> nth=0") == "\u20681\u2069"
+    assert page.text("#heatmap-panel [role=columnheader] >> nth=0") == "\u20681\u2069"
     page.see("typed")
 
 
@@ -22,8 +22,8 @@ def test_an_emptied_field_empties_the_answer(visit):
     page = visit()
     page.write("1234")
     page.page.fill("#text", "  ")
-    page.page.wait_for_selector("#answer", state="hidden")
-    assert page.page.is_visible("#waiting")
+    page.page.wait_for_selector("#details", state="hidden")
+    assert page.page.is_visible("#empty")
 
 
 def test_pointing_at_a_cell_lights_up_its_two_words_and_reads_its_weight(visit):
@@ -31,31 +31,32 @@ def test_pointing_at_a_cell_lights_up_its_two_words_and_reads_its_weight(visit):
     page.write("1234")
     page.page.hover(cell(1, 2))
     assert page.page.eval_on_selector_all(
-        "#words .lit", "nodes => nodes.map(node => [node.dataset.target, node.dataset.source])"
+        "#tokens .highlighted",
+        "nodes => nodes.map(node => [node.dataset.target, node.dataset.source])",
     ) == [[None, "2"], ["1", None]]
     weight = page.weights()[1][2]
     assert float(page.page.get_attribute("#readout", "data-weight")) == weight
     assert f"\u20683\u2069 from \u20683\u2069: {weight:.6f}" in page.text("#readout")
-    assert page.page.is_hidden("#tip")
+    assert page.page.is_hidden("#tooltip")
     page.see("hover")
     page.page.mouse.move(1, 1)
-    assert page.page.locator("#words .lit").count() == 0
+    assert page.page.locator("#tokens .highlighted").count() == 0
 
 
 def test_where_the_weight_would_be_read_out_of_sight_it_stands_at_the_cell(visit):
     page = visit(height=300)
     page.write("1234")
     page.page.hover(cell(4, 0))
-    assert page.page.is_visible("#tip")
-    assert page.text("#tip") == page.text("#readout")
+    assert page.page.is_visible("#tooltip")
+    assert page.text("#tooltip") == page.text("#readout")
 
 
 def test_pointing_at_a_written_token_tints_what_was_read_by_its_weights(visit):
     page = visit()
     page.write("1234")
-    page.page.hover('#words button[data-target="0"]')
+    page.page.hover('#tokens button[data-target="0"]')
     tints = page.page.eval_on_selector_all(
-        "#words .tinted", "nodes => nodes.map(n => Number(n.style.getPropertyValue('--share')))"
+        "#tokens .tinted", "nodes => nodes.map(n => Number(n.style.getPropertyValue('--fraction')))"
     )
     assert tints == page.weights()[0]
 
@@ -63,7 +64,7 @@ def test_pointing_at_a_written_token_tints_what_was_read_by_its_weights(visit):
 def test_another_word_is_taken_and_the_rest_is_decoded_anew(visit, models):
     page = visit()
     page.write("1234")
-    page.page.click('#words button[data-target="1"]')
+    page.page.click('#tokens button[data-target="1"]')
     page.see("alternatives")
     offered = page.page.eval_on_selector_all(
         "#menu [data-token]", "nodes => nodes.map(n => [n.dataset.token, Number(n.dataset.score)])"
@@ -78,7 +79,7 @@ def test_another_word_is_taken_and_the_rest_is_decoded_anew(visit, models):
     again = models["bahdanau2015"].translate("1234", beam_size=5, prefix=["4", other])
     assert page.text() == again.text
     assert page.text(".chip span") == f"2: \u20683\u2069 → \u2068{other}\u2069"
-    assert page.page.get_attribute('#words button[data-target="1"]', "aria-label").endswith(
+    assert page.page.get_attribute('#tokens button[data-target="1"]', "aria-label").endswith(
         ", changed"
     )
     assert page.text("#before del >> nth=0") == "3"
@@ -93,7 +94,7 @@ def test_a_copy_before_a_change_stays_a_copy_and_its_letter_is_another_word(visi
         copied = unsure.translate("abcj", beam_size=5)
         assert page.tokens()[:-1] == list(copied.tokens)
         assert copied.unknown[:2] == (True, True)
-        page.page.click('#words button[data-target="1"]')
+        page.page.click('#tokens button[data-target="1"]')
         now = page.page.locator('#menu [data-token][aria-checked="true"]')
         assert now.get_attribute("data-token") == "<unk>"
         assert now.locator(".word").text_content() == copied.tokens[1]
@@ -200,7 +201,7 @@ def test_one_of_the_best_outputs_is_looked_at_and_given_back(visit, models):
 def test_the_tree_has_every_branch_and_the_chosen_way_is_the_strongest(visit, models):
     page = visit()
     page.write("1234")
-    page.page.click("#beam-details summary")
+    page.page.click("#search-details summary")
     page.page.wait_for_selector(".tree")
     tree = models["bahdanau2015"].translate("1234", beam_size=5, nbest=5, tree=True).tree
     assert page.page.locator(".tree text").count() == len(tree)
@@ -221,7 +222,7 @@ def test_each_of_several_lines_is_translated_and_the_chosen_one_is_shown(visit):
     assert page.page.locator("#lines .to").all_text_contents()[:2] == ["4321", "0789"]
     # the caret is in the last line
     assert page.page.get_attribute("#lines button >> nth=2", "aria-current") == "true"
-    assert page.page.locator("#words li .word").all_text_contents() == ["3", "1"]
+    assert page.page.locator("#tokens li .word").all_text_contents() == ["3", "1"]
     with page.answered():
         page.page.click("#lines button >> nth=1")
     assert page.text() == "0789"
@@ -250,9 +251,9 @@ def test_what_is_copied_is_said(visit):
     page = visit()
     page.write("1234")
     assert page.copied("text") == "4321"
-    assert page.text("#copied") == "The text is copied."
+    assert page.text("#copy-status") == "The text was copied."
     assert page.copied("svg").startswith("<svg ")
-    assert page.text("#copied") == "The picture is copied as SVG."
+    assert page.text("#copy-status") == "The picture was copied as SVG."
     page.see("copied")
 
 
@@ -261,12 +262,12 @@ def test_where_the_clipboard_is_closed_the_old_way_copies(visit):
     page.write("1234")
     page.page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(); }")
     page.page.click("#copy-text")
-    page.page.wait_for_function("() => document.querySelector('#copied').textContent !== ''")
-    assert page.text("#copied") == "The text is copied."
+    page.page.wait_for_function("() => document.querySelector('#copy-status').textContent !== ''")
+    assert page.text("#copy-status") == "The text was copied."
     assert page.page.evaluate("navigator.clipboard.readText()") == "4321"
     page.page.evaluate("() => { document.execCommand = () => false; }")
     page.page.click("#copy-svg")
     page.page.wait_for_function(
-        "() => document.querySelector('#copied').textContent.includes('not')"
+        "() => document.querySelector('#copy-status').textContent.includes('not')"
     )
-    assert page.text("#copied") == "The browser did not let the page copy."
+    assert page.text("#copy-status") == "The browser did not allow the page to copy."

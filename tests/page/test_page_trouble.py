@@ -22,35 +22,35 @@ def slow():
 
 def problem(page, text):
     page.page.wait_for_function(
-        "text => document.querySelector('#problem').textContent.includes(text)", arg=text
+        "text => document.querySelector('#error').textContent.includes(text)", arg=text
     )
-    return page.text("#problem")
+    return page.text("#error")
 
 
 def test_a_line_that_is_too_long_is_refused_in_the_servers_own_sentence(visit, address):
     page = visit()
     page.write("987")
     page.page.fill("#text", "1" * 201)
-    told = httpx.post(f"{address}v1/translate", json={"text": "1" * 201})
-    assert told.status_code in (413, 422)
-    assert problem(page, "200") == told.json()["detail"]
-    assert page.page.get_attribute("#problem", "role") == "alert"
-    assert page.page.is_hidden("#answer")
+    response = httpx.post(f"{address}v1/translate", json={"text": "1" * 201})
+    assert response.status_code in (413, 422)
+    assert problem(page, "200") == response.json()["detail"]
+    assert page.page.get_attribute("#error", "role") == "alert"
+    assert page.page.is_hidden("#details")
     page.see("too-long")
     page.write("1234")
-    assert page.text("#problem") == ""
+    assert page.text("#error") == ""
 
 
 def test_a_line_that_is_refused_says_so_at_its_place_and_the_others_are_translated(visit):
     page = visit()
     page.write("1234\n" + "1" * 201 + "\n9870\n" + "2" * 202 + "\n5678")
     page.page.wait_for_function("() => document.querySelectorAll('#lines .refused').length === 2")
-    told = page.page.locator("#lines .to").all_text_contents()
-    assert told[0::2] == ["4321", "0789", "8765"]
-    for sentence, count in zip(told[1::2], (201, 202), strict=True):
-        assert sentence.startswith(f"the line has {count} characters, but it must have at most 200")
+    texts = page.page.locator("#lines .to").all_text_contents()
+    assert texts[0::2] == ["4321", "0789", "8765"]
+    for sentence, count in zip(texts[1::2], (201, 202), strict=True):
+        assert sentence.startswith(f"The line has {count} characters; it must have at most 200")
     assert page.page.get_attribute("#lines .refused >> nth=0", "lang") == "en"
-    assert page.text("#problem") == ""
+    assert page.text("#error") == ""
     page.see("lines-refused")
 
 
@@ -61,10 +61,10 @@ def test_a_change_stays_though_another_line_is_refused(visit, models):
     page.take(0, "9")
     changed = models["bahdanau2015"].translate("1234", beam_size=5, prefix=["9"]).text
     assert page.text() == changed
-    page.page.wait_for_selector("#working", state="hidden")
+    page.page.wait_for_selector("#progress", state="hidden")
     assert page.page.locator(".chip").count() == 1
     assert page.page.locator("#before del").count() > 0
-    assert page.text("#problem") == ""
+    assert page.text("#error") == ""
     page.see("changed-beside-a-refused-line")
 
 
@@ -74,25 +74,25 @@ def test_a_server_that_was_stopped_is_told_and_asked_again(visit, models):
         page.write("1234")
         stop()
         page.page.fill("#text", "987")
-        sentence = "The server cannot be reached; it may have been stopped."
+        sentence = "The server cannot be reached. It may have been stopped."
         assert problem(page, "reached") == sentence
-        assert page.page.is_visible("#again")
+        assert page.page.is_visible("#retry")
         page.see("server-stopped")
         page.page.click("#language")
-        assert page.text("#problem") == "无法连接服务器，它可能已停止。"  # noqa: RUF001
+        assert page.text("#error") == "无法连接服务器，它可能已停止。"  # noqa: RUF001
 
 
 def test_a_slow_answer_shows_that_the_page_works(visit, slow):
     with serving({"slow": slow.translator}) as (address, _):
         page = visit(address)
         page.page.fill("#text", "abc")
-        page.page.wait_for_selector("#working", state="visible")
-        assert page.page.get_attribute("#result", "aria-busy") == "true"
+        page.page.wait_for_selector("#progress", state="visible")
+        assert page.page.get_attribute("#output", "aria-busy") == "true"
         page.see("working")
         with page.answered():
             slow.go.set()
-        page.page.wait_for_selector("#working", state="hidden")
-        assert page.page.get_attribute("#result", "aria-busy") == "false"
+        page.page.wait_for_selector("#progress", state="hidden")
+        assert page.page.get_attribute("#output", "aria-busy") == "false"
 
 
 def test_an_answer_that_is_out_of_date_is_dropped(visit, slow):
@@ -104,9 +104,9 @@ def test_an_answer_that_is_out_of_date_is_dropped(visit, slow):
             with page.page.expect_request(lambda one: "jih" in (one.post_data or "")):
                 page.page.fill("#text", "jih")
             slow.go.set()
-        assert "".join(page.page.locator("#words li .word").all_text_contents()) == "jih"
+        assert "".join(page.page.locator("#tokens li .word").all_text_contents()) == "jih"
         page.page.wait_for_timeout(300)
-        assert page.result("answers") == "1"
+        assert page.output("responses") == "1"
 
 
 def test_a_full_queue_is_asked_again_by_itself(visit, slow):
@@ -117,8 +117,8 @@ def test_a_full_queue_is_asked_again_by_itself(visit, slow):
         answers = []
 
         def ask(text):
-            asked = {"json": {"text": text}, "timeout": 30}
-            answers.append(httpx.post(f"{address}v1/translate", **asked).status_code)
+            options = {"json": {"text": text}, "timeout": 30}
+            answers.append(httpx.post(f"{address}v1/translate", **options).status_code)
 
         # one is answered, one waits, and one more is refused: then the queue is full
         waiting = [threading.Thread(target=ask, args=(text,)) for text in "abc"]
@@ -131,11 +131,11 @@ def test_a_full_queue_is_asked_again_by_itself(visit, slow):
                 break
             page.page.wait_for_timeout(20)
         page.page.fill("#text", "abc")
-        assert "asks again in" in problem(page, "busy")
+        assert "tries again in" in problem(page, "busy")
         page.see("busy")
         with page.answered():
             slow.go.set()
-        assert page.text("#problem") == ""
+        assert page.text("#error") == ""
         for thread in waiting:
             thread.join(30)
 
@@ -152,19 +152,19 @@ IMPOSSIBLE = """() => {
 
 def test_a_change_that_cannot_be_is_taken_back_with_a_sentence(visit):
     page = visit()
-    page.choose("many-looks")
+    page.choose("many-heads")
     page.write("abcj")
     before = page.text()
     page.page.evaluate(IMPOSSIBLE)
     page.page.click('.heatmap [data-row="0"][data-column="1"]')
-    told = problem(page, "taken back")
-    assert told.startswith("pin = {0: 99}, but it must be")
-    assert told.endswith(". The change was taken back.")
+    sentence = problem(page, "undone")
+    assert sentence.startswith("pin = {0: 99}, but it must be")
+    assert sentence.endswith(". The edit was undone.")
     assert page.text() == before
     assert page.page.locator(".chip").count() == 0
     page.page.click("#language")
-    assert page.text("#problem").endswith("。该改动已撤回。")
-    assert page.text('#problem [lang="en"]').startswith("pin = {0: 99}, but it must be")
+    assert page.text("#error").endswith("。该修改已撤销。")
+    assert page.text('#error [lang="en"]').startswith("pin = {0: 99}, but it must be")
     page.see("taken-back-in-chinese")
 
 
@@ -182,7 +182,7 @@ def test_what_is_shown_after_a_refused_change_is_what_the_change_before_it_made(
             }""",
             [cell(0, 2), cell(1, 1)],
         )
-    assert "taken back" in page.text("#problem")
+    assert "undone" in page.text("#error")
     assert page.page.locator(".chip").count() == 1
     assert page.text() == models["bahdanau2015"].translate("1234", beam_size=5, pin={0: 2}).text
     assert page.weights()[0] == [0, 0, 1, 0]
@@ -206,7 +206,7 @@ def test_what_looks_like_markup_is_only_text(visit):
     page.write("12\n<b>1</b><img src=x onerror=alert(1)>")
     assert page.page.locator("main b, main img").count() == 0
     assert page.text("#lines .from >> nth=1") == "<b>1</b><img src=x onerror=alert(1)>"
-    assert page.page.locator("#words li .word >> nth=0").text_content() == "<"
+    assert page.page.locator("#tokens li .word >> nth=0").text_content() == "<"
     page.see("markup")
 
 

@@ -13,7 +13,7 @@ from server_cases import process, written
 
 from regard.models import PRESETS
 from regard.server import Limits, create_app
-from regard.server.run import bind, server
+from regard.server.uvicorn_server import bind, build_server
 from regard.translator import Translator
 from small_models import saved
 
@@ -22,19 +22,19 @@ from small_models import saved
 def running(translators, limits=None, **options):
     """Serve models until the block ends; yield a client that knows the app as `app`."""
     app = create_app(translators, limits or Limits(), **options)
-    taken = bind("127.0.0.1", 0)
-    taken.listen(128)
-    address = "http://{}:{}".format(*taken.getsockname())
-    it = server(app)
-    thread = threading.Thread(target=it.run, kwargs={"sockets": [taken]})
+    listener = bind("127.0.0.1", 0)
+    listener.listen(128)
+    address = "http://{}:{}".format(*listener.getsockname())
+    server = build_server(app)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     try:
         with httpx.Client(base_url=address, timeout=30) as client:
-            client.app, client.address, client.server = app, taken.getsockname(), it
+            client.app, client.address, client.server = app, listener.getsockname(), server
             client.get("/healthz")
             yield client
     finally:
-        it.should_exit = True
+        server.should_exit = True
         thread.join(30)
         assert not thread.is_alive()
 
@@ -48,8 +48,8 @@ def translators():
 @pytest.fixture(scope="session")
 def client(translators):
     """Serve them all, with the limits as they are by default."""
-    with running(translators) as found:
-        yield found
+    with running(translators) as client:
+        yield client
 
 
 @pytest.fixture
@@ -73,10 +73,10 @@ class Slow:
         self.answer, self.rescored = translator.answer, translator.rescore
         translator.answer, translator.rescore = self.hold, self.hold_forced
 
-    def hold(self, asked):
-        self.batches.append([one.reading.text for one in asked])
+    def hold(self, lines):
+        self.batches.append([line.reading.text for line in lines])
         self.go.wait(20)
-        return self.answer(asked)
+        return self.answer(lines)
 
     def hold_forced(self, pairs):
         self.batches.append(pairs)

@@ -20,13 +20,13 @@ def problem(answer, status):
     """Return the sentence of a problem document, having looked at the rest."""
     assert answer.status_code == status, answer.text
     assert answer.headers["content-type"] == "application/problem+json"
-    found = answer.json()
-    assert found.keys() == {"type", "title", "status", "detail"}
-    assert (found["type"], found["status"]) == ("about:blank", status)
-    assert "\n" not in found["detail"]
+    content = answer.json()
+    assert content.keys() == {"type", "title", "status", "detail"}
+    assert (content["type"], content["status"]) == ("about:blank", status)
+    assert "\n" not in content["detail"]
     for secret in ("Traceback", "/work", "/tmp", "site-packages", ".py", "0x"):
         assert secret not in answer.text
-    return found["detail"]
+    return content["detail"]
 
 
 def written(folder, *names):
@@ -44,8 +44,8 @@ def process(*words):
     pipe = subprocess.PIPE
     server = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=env)
     try:
-        server.told = server.stdout.readline()
-        address = re.search(r"http://\S+", server.told)
+        server.greeting = server.stdout.readline()
+        address = re.search(r"http://\S+", server.greeting)
         assert address is not None, server.stderr.read()
         with httpx.Client(base_url=address[0], timeout=60) as client:
             yield server, client

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from regard.models import PRESETS
-from regard.server import answers
-from regard.server.answers import Wanted
-from regard.server.problems import to_json
+from regard.server import response_json
+from regard.server.response_json import ResponseFields, encode_json
 from regard.translator import Translator
 from small_models import LOOKS, SOURCE, saved, side
 
@@ -26,13 +25,13 @@ SEARCHES = {
 }
 
 
-def asked(client, path="/v1/translate", **body):
+def post(client, path="/v1/translate", **body):
     answer = client.post(path, json=body)
     assert answer.status_code == 200, answer.text
     return answer.json()
 
 
-def told(translation, attention=False, influence=None):
+def expected_json(translation, attention=False, influence=None):
     """Write what decision 0004 says of a translation, by hand."""
     expected = {
         "source": translation.source,
@@ -49,7 +48,7 @@ def told(translation, attention=False, influence=None):
         weights = translation.layers.astype(np.float64)
         expected["attention"] = translation.layers.mean(axis=(1, 2)).astype(np.float64).tolist()
         if weights.shape[1:3] != (1, 1):
-            expected["looks"] = {"layers": weights.shape[1], "heads": weights.shape[2]}
+            expected["attention_shape"] = {"layers": weights.shape[1], "heads": weights.shape[2]}
             expected["layers"] = weights.tolist()
     if influence is not None and translation.source_tokens:
         expected["influence"] = influence(translation).astype(np.float64).tolist()
@@ -80,12 +79,12 @@ def expected(translators):
     """Return what the library says of each line, once for all tests, with everything."""
 
     @cache
-    def found(name, search):
+    def translations_of(name, search):
         translator = translators[name]
         answers = translator.translate(LINES, **SEARCHES[search])
-        return [told(answer, True, translator.influence) for answer in answers]
+        return [expected_json(answer, True, translator.influence) for answer in answers]
 
-    return found
+    return translations_of
 
 
 @pytest.mark.parametrize("search", SEARCHES)
@@ -93,15 +92,15 @@ def expected(translators):
 def test_an_answer_is_the_librarys_to_the_last_bit(client, expected, name, search):
     options = {"model": name, "attention": True, "layers": True, "influence": True}
     options |= SEARCHES[search]
-    found = asked(client, text=LINES, **options)
-    assert found == {"model": name, "translations": expected(name, search)}
+    response = post(client, text=LINES, **options)
+    assert response == {"model": name, "translations": expected(name, search)}
 
 
 @pytest.mark.parametrize("name", LOOKS)
 def test_a_pinned_step_looks_where_it_has_to(client, translators, name):
-    found = asked(client, text="abcde", model=name, layers=True, pin={"0": 4, "2": 1})
-    (got,) = found["translations"]
-    assert got == told(translators[name].translate("abcde", pin={0: 4, 2: 1}), True)
+    response = post(client, text="abcde", model=name, layers=True, pin={"0": 4, "2": 1})
+    (got,) = response["translations"]
+    assert got == expected_json(translators[name].translate("abcde", pin={0: 4, 2: 1}), True)
     assert got["attention"][0] == [0.0, 0.0, 0.0, 0.0, 1.0]
     assert got["attention"][2] == [0.0, 1.0, 0.0, 0.0, 0.0]
 
@@ -111,15 +110,15 @@ def test_given_targets_are_scored_as_the_library_does(client, translators, name)
     pairs = [("abc", "klm"), ("jj", ["o", "p", "q"]), ("f", ""), ("abc", ["k", None, "?"])]
     body = [{"source": source, "target": target} for source, target in pairs]
     options = {"pairs": body, "model": name, "layers": True, "influence": True}
-    found = asked(client, "/v1/rescore", **options)
-    for got, pair in zip(found["translations"], pairs, strict=True):
+    response = post(client, "/v1/rescore", **options)
+    for got, pair in zip(response["translations"], pairs, strict=True):
         (expected,) = translators[name].rescore([pair])
-        assert got == told(expected, True, translators[name].influence)
+        assert got == expected_json(expected, True, translators[name].influence)
         assert len(got["token_scores"]) == len(got["tokens"]) + 1
 
 
-def test_what_was_not_asked_for_is_not_told(client):
-    (got,) = asked(client, text="abc", max_length=9, min_length=9)["translations"]
+def test_what_was_not_asked_for_is_not_expected_json(client):
+    (got,) = post(client, text="abc", max_length=9, min_length=9)["translations"]
     plain = {
         "source",
         "text",
@@ -131,28 +130,28 @@ def test_what_was_not_asked_for_is_not_told(client):
         "notes",
     }
     assert got.keys() == plain
-    (got,) = asked(client, text="abc", model="cho2014", attention=True)["translations"]
+    (got,) = post(client, text="abc", model="cho2014", attention=True)["translations"]
     assert "attention" not in got
-    (got,) = asked(client, text="abc", model="bahdanau2015", attention=True)["translations"]
+    (got,) = post(client, text="abc", model="bahdanau2015", attention=True)["translations"]
     assert "layers" not in got
 
 
 def test_layers_and_heads_are_told_where_they_are_asked_for(client, translators):
-    found = translators["vaswani2017"].translate("abc")
+    translation = translators["vaswani2017"].translate("abc")
     ask = {"text": "abc", "model": "vaswani2017"}
-    (mean,) = asked(client, **ask, attention=True)["translations"]
-    assert mean["attention"] == found.attention.astype(np.float64).tolist()
-    assert mean["looks"] == {"layers": 3, "heads": 2}
+    (mean,) = post(client, **ask, attention=True)["translations"]
+    assert mean["attention"] == translation.attention.astype(np.float64).tolist()
+    assert mean["attention_shape"] == {"layers": 3, "heads": 2}
     assert "layers" not in mean
-    (every,) = asked(client, **ask, attention=True, layers=True)["translations"]
-    assert every == {**mean, "layers": found.layers.astype(np.float64).tolist()}
+    (every,) = post(client, **ask, attention=True, layers=True)["translations"]
+    assert every == {**mean, "layers": translation.layers.astype(np.float64).tolist()}
     # every look is attention too
-    assert asked(client, **ask, layers=True)["translations"] == [every]
-    (plain,) = asked(client, **ask)["translations"]
-    assert not {"attention", "looks", "layers"} & plain.keys()
-    for name, kept in (("bahdanau2015", {"attention"}), ("cho2014", set())):
-        (got,) = asked(client, text="abc", model=name, layers=True)["translations"]
-        assert {"attention", "looks", "layers"} & got.keys() == kept
+    assert post(client, **ask, layers=True)["translations"] == [every]
+    (plain,) = post(client, **ask)["translations"]
+    assert not {"attention", "attention_shape", "layers"} & plain.keys()
+    for name, fields in (("bahdanau2015", {"attention"}), ("cho2014", set())):
+        (got,) = post(client, text="abc", model=name, layers=True)["translations"]
+        assert {"attention", "attention_shape", "layers"} & got.keys() == fields
 
 
 def test_weights_are_written_row_by_row(translators, monkeypatch):
@@ -160,13 +159,15 @@ def test_weights_are_written_row_by_row(translators, monkeypatch):
     written = []
 
     def spied(value):
-        written.append(to_json(value))
+        written.append(encode_json(value))
         return written[-1]
 
-    monkeypatch.setattr(answers, "to_json", spied)
-    found = translators["vaswani2017"].translate("abcdefghij", min_length=9)
-    whole = answers.line_json(translators["vaswani2017"], found, Wanted(True, True, True), 10**9)
-    assert json.loads(whole)["layers"] == found.layers.astype(np.float64).tolist()
+    monkeypatch.setattr(response_json, "encode_json", spied)
+    translation = translators["vaswani2017"].translate("abcdefghij", min_length=9)
+    whole = response_json.translation_json(
+        translators["vaswani2017"], translation, ResponseFields(True, True, True), 10**9
+    )
+    assert json.loads(whole)["layers"] == translation.layers.astype(np.float64).tolist()
     assert len(written) == 1 + 3 * 10
     assert max(map(len, written)) < len(whole) / 8
 
@@ -174,58 +175,62 @@ def test_weights_are_written_row_by_row(translators, monkeypatch):
 def test_an_unknown_symbol_can_be_taken_back_as_it_was(serve):
     sides = side(SOURCE), side(SOURCE)
     client = serve({"m": Translator(saved(seed=3, sides=sides))})
-    (first,) = asked(client, text="abcj", nbest=2, influence=True)["translations"]
+    (first,) = post(client, text="abcj", nbest=2, influence=True)["translations"]
     assert first["unknown"] == first["alternatives"][0]["unknown"] == [True] * 9
     assert set(first["tokens"]) <= set(SOURCE)
     prefix = [None] * 9
-    (again,) = asked(client, text="abcj", prefix=prefix, influence=True)["translations"]
+    (again,) = post(client, text="abcj", prefix=prefix, influence=True)["translations"]
     for name in ("tokens", "token_scores", "unknown", "influence"):
         assert again[name] == first[name]
     pairs = [{"source": "abcj", "target": prefix}]
-    (scored,) = asked(client, "/v1/rescore", pairs=pairs)["translations"]
+    (scored,) = post(client, "/v1/rescore", pairs=pairs)["translations"]
     assert scored["token_scores"] == pytest.approx(first["token_scores"], abs=1e-5)
     assert scored["text"] == "�" * 9
 
 
 def test_a_text_is_one_line_and_no_lines_have_no_answer(client):
-    assert [x["source"] for x in asked(client, text="abc")["translations"]] == ["abc"]
-    assert asked(client, text=[])["translations"] == []
-    assert asked(client, "/v1/rescore", pairs=[])["translations"] == []
+    assert [x["source"] for x in post(client, text="abc")["translations"]] == ["abc"]
+    assert post(client, text=[])["translations"] == []
+    assert post(client, "/v1/rescore", pairs=[])["translations"] == []
 
 
 def test_without_a_name_the_first_model_answers(client):
     first = next(iter(PRESETS))
-    assert asked(client, text="abc")["model"] == first
-    assert asked(client, text="abc", model=None)["model"] == first
+    assert post(client, text="abc")["model"] == first
+    assert post(client, text="abc", model=None)["model"] == first
 
 
 def test_many_clients_at_once_get_what_each_would_get_alone(client, expected):
     """Different models, lines and options, so that neighbours in a batch are strangers."""
-    drawn = random.Random(5)
+    generator = random.Random(5)
     kinds = [(name, search) for name in PRESETS for search in SEARCHES]
     bodies = []
-    for name, search in drawn.sample(kinds, len(kinds)):
-        lines = drawn.choices(LINES, k=drawn.randrange(1, 4))
-        attention = drawn.random() < 0.5
-        wanted = {"attention": attention, "layers": attention, "influence": drawn.random() < 0.2}
+    for name, search in generator.sample(kinds, len(kinds)):
+        lines = generator.choices(LINES, k=generator.randrange(1, 4))
+        attention = generator.random() < 0.5
+        wanted = {
+            "attention": attention,
+            "layers": attention,
+            "influence": generator.random() < 0.2,
+        }
         bodies.append((name, search, {"text": lines, **wanted}))
     with ThreadPoolExecutor(12) as pool:
         every = list(
-            pool.map(lambda one: asked(client, model=one[0], **SEARCHES[one[1]], **one[2]), bodies)
+            pool.map(lambda one: post(client, model=one[0], **SEARCHES[one[1]], **one[2]), bodies)
         )
     # in this thread only now: torch is not run in two
-    for (name, search, body), found in zip(bodies, every, strict=True):
+    for (name, search, body), response in zip(bodies, every, strict=True):
         alone = dict(zip(LINES, expected(name, search), strict=True))
-        left_out = {"attention", "looks", "layers"} if not body["attention"] else set()
+        left_out = {"attention", "attention_shape", "layers"} if not body["attention"] else set()
         left_out |= {"influence"} if not body["influence"] else set()
-        for line, got in zip(body["text"], found["translations"], strict=True):
+        for line, got in zip(body["text"], response["translations"], strict=True):
             assert got == {key: x for key, x in alone[line].items() if key not in left_out}
 
 
 def test_models_tell_what_they_are_and_what_may_be_asked(client, translators):
-    found = client.get("/v1/models").json()
-    assert [model["name"] for model in found["models"]] == list(PRESETS)
-    for model in found["models"]:
+    response = client.get("/v1/models").json()
+    assert [model["name"] for model in response["models"]] == list(PRESETS)
+    for model in response["models"]:
         looks = LOOKS.get(model["name"])
         expected = None if looks is None else {"layers": looks[0], "heads": looks[1]}
         assert model["attention"] == expected
@@ -238,5 +243,5 @@ def test_models_tell_what_they_are_and_what_may_be_asked(client, translators):
         assert 0 < model["parameters"] <= sum(weight.numel() for weight in weights)
     wanted = {"bytes", "lines", "characters", "seconds", "queue_lines", "batch_lines"}
     wanted |= {"beam_size", "length", "answer_bytes", "stall_seconds"}
-    assert wanted == found["limits"].keys()
-    assert found["limits"]["lines"] == 256
+    assert wanted == response["limits"].keys()
+    assert response["limits"]["lines"] == 256

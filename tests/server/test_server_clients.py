@@ -20,9 +20,9 @@ HEAD = "POST /v1/translate HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: applicat
 
 def raw(client, text):
     """Connect by hand, and send what no decent client would."""
-    found = socket.create_connection(client.address, timeout=20)
-    found.sendall(text.encode())
-    return found
+    connection = socket.create_connection(client.address, timeout=20)
+    connection.sendall(text.encode())
+    return connection
 
 
 def received(connection):
@@ -46,21 +46,21 @@ def test_a_queue_that_is_full_asks_to_come_again(serve, slow, eventually):
         first = pool.submit(client.post, "/v1/translate", json={"text": "abc"})
         held.until(1)
         second = pool.submit(client.post, "/v1/translate", json={"text": ["abc", "b", "c"]})
-        eventually(lambda: worker.waiting == 3)
+        eventually(lambda: worker.queued_lines == 3)
         # three lines wait at half a line a second
-        worker.pace = 0.5
+        worker.throughput = 0.5
         answer = client.post("/v1/translate", json={"text": ["abc", "b"]})
-        sentence = "3 lines wait already, but at most 4 may; asking again later would do"
-        assert problem(answer, 429) == sentence
+        sentence = "The queue has no room: 3 lines wait, the request has 2, and the limit is 4. "
+        assert problem(answer, 429) == f"{sentence}Try again later."
         assert answer.headers["retry-after"] == "6"
         # what was refused was not taken on
         assert 'regard_lines_total{model="m"} 4.0' in client.get("/metrics").text
         third = pool.submit(client.post, "/v1/translate", json={"text": "b"})
-        eventually(lambda: worker.waiting == 4)
+        eventually(lambda: worker.queued_lines == 4)
         held.go.set()
         assert [x.result().status_code for x in (first, second, third)] == [200] * 3
     assert client.post("/v1/translate", json={"text": ["abc", "b"]}).status_code == 200
-    assert worker.waiting == 0
+    assert worker.queued_lines == 0
 
 
 def test_what_waits_is_answered_together_and_in_turn(serve, slow, eventually):
@@ -71,14 +71,14 @@ def test_what_waits_is_answered_together_and_in_turn(serve, slow, eventually):
         begun = [pool.submit(client.post, "/v1/translate", json={"text": "a"})]
         held.until(1)
         begun.append(pool.submit(client.post, "/v1/translate", json={"text": list("bcdef")}))
-        eventually(lambda: worker.waiting == 5)
+        eventually(lambda: worker.queued_lines == 5)
         begun.append(pool.submit(client.post, "/v1/translate", json={"text": "g"}))
-        eventually(lambda: worker.waiting == 6)
+        eventually(lambda: worker.queued_lines == 6)
         held.go.set()
-        found = [one.result().json()["translations"] for one in begun]
+        translations = [one.result().json()["translations"] for one in begun]
     # whoever asked for one line does not wait for five
     assert held.batches == [["a"], ["b", "g", "c"], ["d", "e", "f"]]
-    assert [[x["source"] for x in one] for one in found] == [["a"], list("bcdef"), ["g"]]
+    assert [[x["source"] for x in one] for one in translations] == [["a"], list("bcdef"), ["g"]]
 
 
 def test_lines_are_answered_alone_where_batching_is_off(serve, slow):
@@ -94,12 +94,12 @@ def test_a_request_that_takes_too_long_is_given_up(serve, slow):
     client = serve({"m": translator}, seconds=1, batch_lines=1)
     start = time.monotonic()
     answer = client.post("/v1/translate", json={"text": ["abc", "b", "c"]})
-    sentence = "the request was not done within 1 seconds; fewer lines at a time would do"
+    sentence = "The request took longer than 1 seconds. Send fewer lines per request."
     assert problem(answer, 504) == sentence
     assert 0.9 < time.monotonic() - start < 10
     # what nobody waits for is not computed
     service = client.app.state.service
-    assert service.worker.waiting == 0
+    assert service.worker.queued_lines == 0
     service.limits = Limits()
     held.go.set()
     assert client.post("/v1/translate", json={"text": "a"}).status_code == 200
@@ -123,7 +123,7 @@ def test_a_body_that_comes_too_slowly_is_given_up_and_holds_nobody(serve):
         slow.settimeout(20)
         answer = received(slow)
     assert answer.startswith("HTTP/1.1 504 ")
-    assert "the request was not done within 1.5 seconds" in answer
+    assert "The request took longer than 1.5 seconds." in answer
 
 
 def test_more_open_requests_than_lines_may_wait_are_turned_away(serve, eventually):
@@ -132,7 +132,7 @@ def test_more_open_requests_than_lines_may_wait_are_turned_away(serve, eventuall
     with raw(client, half), raw(client, half):
         eventually(lambda: client.app.state.service.open == 2)
         answer = client.post("/v1/translate", json={"text": "abc"})
-        sentence = "2 requests are open already; asking again later would do"
+        sentence = "2 requests are already open. Try again later."
         assert problem(answer, 429) == sentence
         assert answer.headers["retry-after"] == "1"
     eventually(lambda: client.app.state.service.open == 0)
@@ -140,7 +140,7 @@ def test_more_open_requests_than_lines_may_wait_are_turned_away(serve, eventuall
 
 
 def test_headers_that_never_end_are_given_up(serve, monkeypatch):
-    monkeypatch.setattr("regard.server.impatient.PATIENCE", 0.3)
+    monkeypatch.setattr("regard.server.timeouts.HEADER_TIMEOUT", 0.3)
     client = serve()
     with raw(client, "GET /healthz HTTP/1.1\r\nX: ") as slow:
         start = time.monotonic()
@@ -159,12 +159,12 @@ def test_headers_that_never_end_are_given_up(serve, monkeypatch):
 
 def silent(client):
     """Ask for more than a connection holds, and read nothing of it; return who asked."""
-    found = socket.socket()
-    found.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
-    found.connect(client.address)
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+    connection.connect(client.address)
     body = {"pairs": [{"source": "abcdefghij", "target": "k" * 500}] * 12, "attention": True}
-    found.sendall(whole(body).replace("/v1/translate", "/v1/rescore").encode())
-    return found
+    connection.sendall(whole(body).replace("/v1/translate", "/v1/rescore").encode())
+    return connection
 
 
 def unread(client):
@@ -210,8 +210,8 @@ def test_a_client_that_hangs_up_is_not_worked_for(serve, slow, eventually):
     client = serve({"m": translator}, batch_lines=1)
     worker = client.app.state.service.worker
     with raw(client, whole({"text": ["abc", "b", "c"]})):
-        eventually(lambda: worker.waiting == 2)
-    eventually(lambda: worker.waiting == 0)
+        eventually(lambda: worker.queued_lines == 2)
+    eventually(lambda: worker.queued_lines == 0)
     held.go.set()
     assert client.post("/v1/translate", json={"text": "a"}).status_code == 200
     assert held.batches == [["abc"], ["a"]]
@@ -226,8 +226,8 @@ def test_a_client_that_hangs_up_in_its_body_is_forgotten(serve, eventually, capl
     assert caplog.text == ""
 
 
-@pytest.mark.parametrize("said", [True, False], ids=["with its length", "in chunks"])
-def test_a_hundred_megabytes_are_refused_and_not_kept(serve, said):
+@pytest.mark.parametrize("with_length", [True, False], ids=["with its length", "in chunks"])
+def test_a_hundred_megabytes_are_refused_and_not_kept(serve, with_length):
     client = serve()
     part, count = b'"' + b"x" * 999_998 + b'"', 100
     sizes = []
@@ -237,11 +237,11 @@ def test_a_hundred_megabytes_are_refused_and_not_kept(serve, said):
             sizes.append(memory(os.getpid()))
             yield part
 
-    length = {"Content-Length": str(count * len(part))} if said else {}
+    length = {"Content-Length": str(count * len(part))} if with_length else {}
     headers = {"Content-Type": "application/json", **length}
     answer = client.post("/v1/translate", content=parts(), headers=headers)
     assert problem(answer, 413) == (
-        "the body has more than 1,048,576 bytes; fewer lines at a time would do"
+        "The body is larger than 1,048,576 bytes. Send fewer lines per request."
     )
     assert len(sizes) == count
     assert max(sizes) - sizes[0] < 20e6
@@ -269,10 +269,10 @@ def test_a_server_that_stops_takes_nothing_on_but_finishes(serve, slow):
         begun = pool.submit(client.post, "/v1/translate", json={"text": "abc"})
         held.until(1)
         service.stopping = True
-        assert problem(client.get("/readyz"), 503).startswith("the server is stopping")
+        assert problem(client.get("/readyz"), 503).startswith("The server is stopping")
         answer = client.post("/v1/translate", json={"text": "abc"})
         assert problem(answer, 503) == (
-            "the server is stopping and takes nothing on; another one would do"
+            "The server is stopping and accepts no requests. Try again later."
         )
         assert answer.headers["retry-after"] == "5"
         assert client.get("/healthz").json() == {"status": "ok"}
@@ -289,11 +289,11 @@ def test_a_torch_model_runs_in_one_thread_alone(serve, slow):
     for name in ("answer", "rescore", "influence"):
         whole_one = getattr(translator, name)
 
-        def kept(*given, whole_one=whole_one):
+        def record_thread(*arguments, whole_one=whole_one):
             threads.add(threading.current_thread().name)
-            return whole_one(*given)
+            return whole_one(*arguments)
 
-        setattr(translator, name, kept)
+        setattr(translator, name, record_thread)
     client = serve({"m": translator})
 
     def ask(number):
@@ -304,7 +304,7 @@ def test_a_torch_model_runs_in_one_thread_alone(serve, slow):
 
     with ThreadPoolExecutor(4) as pool:
         assert {x.status_code for x in pool.map(ask, range(12))} == {200}
-    assert threads == {"answers"}
+    assert threads == {"batch-worker"}
 
 
 def test_metrics_count_what_was_done(serve, eventually):
@@ -316,9 +316,9 @@ def test_metrics_count_what_was_done(serve, eventually):
     client.get("/app.js")
     # a batch is counted when it is done, which may be after its answer was read
     eventually(lambda: "regard_batch_lines_sum 3.0" in client.get("/metrics").text)
-    found = client.get("/metrics")
-    assert found.headers["content-type"].startswith("text/plain; version=")
-    lines = found.text.splitlines()
+    response = client.get("/metrics")
+    assert response.headers["content-type"].startswith("text/plain; version=")
+    lines = response.text.splitlines()
     for expected in (
         'regard_requests_total{route="/v1/translate",status="200"} 1.0',
         'regard_requests_total{route="/v1/translate",status="422"} 1.0',

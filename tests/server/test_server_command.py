@@ -24,7 +24,7 @@ def test_it_tells_where_it_is_and_a_signal_in_the_middle_loses_nothing(tmp_path)
     lines = ["abcdefghij"[n % 7 :] + "abc" * (n % 3) for n in range(12)]
     with process(*files, "--batch-lines", "2") as (server, client):
         address = str(client.base_url).rstrip("/")
-        assert server.told == f"bahdanau2015, cho2014 at {address} (Ctrl-C stops)\n"
+        assert server.greeting == f"bahdanau2015, cho2014 at {address} (Ctrl-C stops)\n"
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+", address)
         client.get("/readyz").raise_for_status()
         bodies = [{"text": lines, "beam_size": 3, "max_length": 30, "attention": True}] * 3
@@ -36,10 +36,10 @@ def test_it_tells_where_it_is_and_a_signal_in_the_middle_loses_nothing(tmp_path)
             assert not any(one.done() for one in begun)
             server.send_signal(signal.SIGTERM)
             answers = [one.result() for one in begun]
-        code, said = server.wait(30), server.stderr.read()
+        code, errors = server.wait(30), server.stderr.read()
     assert (code, [x.status_code for x in answers]) == (0, [200] * 3)
     head = "curl -H 'Content-Type: application/json' -d '{\"text\": \"…\"}'"
-    assert said == f"Next: {head} {address}/v1/translate\n"
+    assert errors == f"Next: {head} {address}/v1/translate\n"
     expected = load(files[0], device="cpu").translate(lines, beam_size=3, max_length=30)
     for answer in answers:
         for got, wanted in zip(answer.json()["translations"], expected, strict=True):
@@ -52,8 +52,7 @@ def test_it_tells_where_it_is_and_a_signal_in_the_middle_loses_nothing(tmp_path)
 def test_a_port_that_is_taken_is_refused(shared, capsys):
     port = shared.client.base_url.port
     assert main(["serve", str(shared.files[0]), "--port", str(port)]) == 2
-    would = "port = 0 takes one that is, and would do"
-    sentence = f"regard: serve: port = {port}, but it must be free; {would}\n"
+    sentence = f"regard: serve: port is {port}, which is in use. Use port 0 to get a free one.\n"
     assert capsys.readouterr().err == sentence
 
 
@@ -83,9 +82,9 @@ def test_what_a_server_says_is_what_the_command_line_says(shared, capsys):
     (got,) = shared.client.post("/v1/translate", json=body).json()["translations"]
     file = shared.files[1]
     assert main(["translate", str(file), "--text", "abc", "--format", "jsonl"]) == 0
-    said = json.loads(capsys.readouterr().out)
+    line = json.loads(capsys.readouterr().out)
     for name in ("text", "score", "tokens", "source_tokens", "token_scores", "attention"):
-        assert got[name] == said[name]
+        assert got[name] == line[name]
 
 
 @pytest.mark.parametrize(
@@ -95,13 +94,13 @@ def test_what_a_server_says_is_what_the_command_line_says(shared, capsys):
         (["--port", "70000"], "serve: port = 70000, but it must be at most 65535; 8000 would do"),
         (
             ["--host", "no.such.host.invalid"],
-            "serve: host = no.such.host.invalid, but it must be an address or name of this "
-            "machine; host = 127.0.0.1 would do",
+            "serve: host is no.such.host.invalid; it must be an address or name of this machine, "
+            "such as 127.0.0.1.",
         ),
         (
             ["--host", "203.0.113.7"],
-            "serve: host = 203.0.113.7, but it must be an address or name of this machine; "
-            "host = 127.0.0.1 would do",
+            "serve: host is 203.0.113.7; it must be an address or name of this machine, "
+            "such as 127.0.0.1.",
         ),
         (["--max-lines", "0"], "serve: lines = 0, but it must be a whole number, at least 1"),
         (
@@ -122,7 +121,9 @@ def test_a_port_that_this_user_may_not_take_is_refused(monkeypatch, capsys):
 
     monkeypatch.setattr(socket.socket, "bind", forbidden)
     assert main(["serve", "m.regard", "--port", "80"]) == 2
-    sentence = "serve: port = 80, but this user may not take it; port = 8000 would do"
+    sentence = (
+        "serve: port is 80, which this user may not use. Use a port above 1023, such as 8000."
+    )
     assert capsys.readouterr().err == f"regard: {sentence}\n"
 
 
@@ -155,23 +156,23 @@ def test_its_help_tells_every_limit_with_its_default_and_imports_no_server():
         "print(sorted({'torch', 'numpy', 'fastapi', 'pydantic'} & sys.modules.keys()))"
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    *told, imported = run.stdout.splitlines()
+    *help_lines, imported = run.stdout.splitlines()
     assert imported == "[]"
-    text = " ".join(" ".join(told).split())
+    text = " ".join(" ".join(help_lines).split())
     assert "--max-lines N Most lines, or pairs, of a request (256)." in text
     assert "--batch-lines N Most lines that are answered together, whoever asked; 1 takes" in text
 
 
 def test_a_server_for_others_may_be_called_by_any_name_or_those_it_is_told():
-    from regard.server.run import address, bind, hosts
+    from regard.server.uvicorn_server import allowed_hosts, bind, server_url
 
-    with bind("127.0.0.1", 0) as taken:
-        named = hosts(taken, "127.0.0.1", ["Regard.Example"])
+    with bind("127.0.0.1", 0) as listener:
+        named = allowed_hosts(listener, "127.0.0.1", ["Regard.Example"])
         assert named == {"localhost", "127.0.0.1", "[::1]", "regard.example"}
-    with bind("0.0.0.0", 0) as taken:
-        port = taken.getsockname()[1]
-        assert address(taken) == f"http://127.0.0.1:{port}"
-        assert hosts(taken, "0.0.0.0") is None
+    with bind("0.0.0.0", 0) as listener:
+        port = listener.getsockname()[1]
+        assert server_url(listener) == f"http://127.0.0.1:{port}"
+        assert allowed_hosts(listener, "0.0.0.0") is None
         # another name, and not only this one: what is printed is called by this machine's
-        named = hosts(taken, "0.0.0.0", ["a.example"])
+        named = allowed_hosts(listener, "0.0.0.0", ["a.example"])
         assert named == {"localhost", "127.0.0.1", "[::1]", "0.0.0.0", "a.example"}

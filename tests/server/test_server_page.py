@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from regard.server import static
+from regard.server import static_files
 
 POLICY = {
     "default-src": "'none'",
@@ -33,23 +33,23 @@ POLICY = {
     ],
 )
 def test_every_answer_has_the_headers_that_keep_a_browser_safe(client, method, path):
-    found = client.request(method, path).headers
-    policy = dict(part.split(" ", 1) for part in found["content-security-policy"].split("; "))
+    headers = client.request(method, path).headers
+    policy = dict(part.split(" ", 1) for part in headers["content-security-policy"].split("; "))
     assert policy == POLICY
-    assert found["x-content-type-options"] == "nosniff"
-    assert found["referrer-policy"] == "no-referrer"
-    assert found["cross-origin-opener-policy"] == "same-origin"
-    assert found["cross-origin-resource-policy"] == "same-origin"
-    assert "camera=()" in found["permissions-policy"]
-    assert "server" not in found
-    assert "access-control-allow-origin" not in found
-    kept = path in ("/", "/docs", "/openapi.json")
-    assert found["cache-control"] == ("no-cache" if kept else "no-store")
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["cross-origin-opener-policy"] == "same-origin"
+    assert headers["cross-origin-resource-policy"] == "same-origin"
+    assert "camera=()" in headers["permissions-policy"]
+    assert "server" not in headers
+    assert "access-control-allow-origin" not in headers
+    cacheable = path in ("/", "/docs", "/openapi.json")
+    assert headers["cache-control"] == ("no-cache" if cacheable else "no-store")
 
 
 def test_the_page_is_served_file_by_file_and_nothing_else(client):
-    folder = static.FOLDER
-    names = {path.name for path in folder.iterdir() if path.suffix in static.TYPES}
+    folder = static_files.PAGE_FOLDER
+    names = {path.name for path in folder.iterdir() if path.suffix in static_files.CONTENT_TYPES}
     assert "index.html" in names
     for name in names:
         answer = client.get("/" if name == "index.html" else f"/{name}")
@@ -75,12 +75,12 @@ def test_only_files_of_known_kinds_are_served(tmp_path):
     for name in ("index.html", "app.js", "secret.py", "notes.txt", ".hidden"):
         (tmp_path / name).write_text(name)
     (tmp_path / "folder.js").mkdir()
-    found = static.files(tmp_path)
-    assert {path: file.content for path, file in found.items()} == {
+    files = static_files.load_static_files(tmp_path)
+    assert {path: file.content for path, file in files.items()} == {
         "/": b"index.html",
         "/app.js": b"app.js",
     }
-    assert static.files(tmp_path / "nothing") == {}
+    assert static_files.load_static_files(tmp_path / "nothing") == {}
 
 
 def test_a_file_that_a_browser_has_is_not_sent_again(client):
@@ -94,8 +94,8 @@ def test_a_file_that_a_browser_has_is_not_sent_again(client):
 
 
 def test_the_document_has_every_route_with_every_status(client):
-    found = client.get("/openapi.json").json()
-    assert found["openapi"].startswith("3.1")
+    document = client.get("/openapi.json").json()
+    assert document["openapi"].startswith("3.1")
     work = {"200", "413", "415", "421", "422", "429", "500", "503", "504"}
     plain = {"200", "500"}
     expected = {
@@ -106,13 +106,13 @@ def test_the_document_has_every_route_with_every_status(client):
         ("/readyz", "get"): plain | {"503"},
         ("/metrics", "get"): plain,
     }
-    routes = {(p, m): route for p, ways in found["paths"].items() for m, route in ways.items()}
+    routes = {(p, m): route for p, ways in document["paths"].items() for m, route in ways.items()}
     assert {key: set(route["responses"]) for key, route in routes.items()} == expected
     for route in routes.values():
         for status, answer in route["responses"].items():
             media = "application/problem+json"
             assert status == "200" or answer["content"].keys() == {media}
-    schemas = found["components"]["schemas"]
+    schemas = document["components"]["schemas"]
     wanted = set(re.findall(r'"#/components/schemas/(\w+)"', client.get("/openapi.json").text))
     assert wanted <= set(schemas)
     lines = schemas["TranslateRequest"]["properties"]["text"]["anyOf"]
@@ -128,9 +128,9 @@ def test_the_reference_tells_every_route_and_field_without_another_host(client):
         assert f" {path}</code>" in text
     for name, schema in document["components"]["schemas"].items():
         assert f'<section id="{name}">' in text
-        for field, told in schema.get("properties", {}).items():
+        for field, description in schema.get("properties", {}).items():
             assert f"<code>{field}</code>" in text
-            assert html.escape(told.get("description", "")) in text
+            assert html.escape(description.get("description", "")) in text
     assert "<script" not in text
     assert not re.search(r'(?:src|href)="(?:https?:)?//', text)
     assert 'href="/docs.css"' in text

@@ -8,9 +8,8 @@ import pytest
 from server_cases import problem
 
 from regard.errors import ConfigError, InputError
-from regard.server import Limits, answers, create_app
-from regard.server.answers import Wanted
-from regard.server.problems import to_json
+from regard.server import Limits, create_app, response_json
+from regard.server.response_json import ResponseFields, encode_json
 from regard.translator import Translator
 from small_models import saved
 
@@ -20,33 +19,33 @@ JSON = {"Content-Type": "application/json"}
 @pytest.mark.parametrize(
     ("body", "sentence"),
     [
-        ({"txt": "abc"}, "txt is no field; text would do"),
-        ({}, "text is missing, but it must be there"),
-        ({"text": 5}, "text = 5, but it must be text or a list"),
-        ({"text": ["a", 3]}, "text[1] = 3, but it must be text"),
-        ({"text": None}, "text = null, but it must be text or a list"),
-        ({"text": "a", "beam_size": 0}, "beam_size = 0, but it must be at least 1"),
-        ({"text": "a", "beam_size": "3"}, 'beam_size = "3", but it must be a whole number'),
-        ({"text": "a", "beam_size": 2.5}, "beam_size = 2.5, but it must be a whole number"),
-        ({"text": "a", "beam_size": True}, "beam_size = true, but it must be a whole number"),
-        ({"text": "a", "attention": 1}, "attention = 1, but it must be true or false"),
-        ({"text": "a", "unknown": "drop"}, 'unknown = "drop", but it must be copy or mark'),
-        ({"text": "a", "candidates": 21}, "candidates = 21, but it must be at most 20"),
-        ({"text": "a", "top_p": 0}, "top_p = 0, but it must be above 0"),
-        ({"text": "a", "temperature": 1e-9}, "temperature = 1e-09, but it must be 0 or at least"),
-        ({"text": "a", "stop": "never"}, 'stop = "never", but it must be full or likeliest'),
-        ({"text": "a", "length_penalty": 11}, "length_penalty = 11, but it must be at most 10"),
-        ({"text": "a", "pin": {"x": 0}}, 'pin.x = "x", but it must be a step, counted from 0'),
-        ({"text": "a", "pin": {"0": -1}}, "pin.0 = -1, but it must be at least 0"),
-        ({"text": "a", "pin": [0]}, "pin = [0], but it must be an object"),
-        ({"text": "a", "prefix": ["k", 1]}, "prefix[1] = 1, but it must be text"),
-        ({"text": "a", "nbest": 21}, "nbest = 21, but it must be at most 20; 20 would do"),
-        ({"text": "a", "beam_size": 21}, "beam_size = 21, but it must be at most 20; 20 would do"),
-        ({"text": "a", "max_length": 513}, "max_length = 513, but it must be at most 512; 512"),
-        ({"text": "a", "min_length": 10**30}, f"min_length = {10**30}, but it must be at most 512"),
+        ({"txt": "abc"}, "Unknown field txt. Did you mean text?"),
+        ({}, "text is missing; it is required."),
+        ({"text": 5}, "text is 5; it must be a string or a list."),
+        ({"text": ["a", 3]}, "text[1] is 3; it must be a string."),
+        ({"text": None}, "text is null; it must be a string or a list."),
+        ({"text": "a", "beam_size": 0}, "beam_size is 0; it must be at least 1"),
+        ({"text": "a", "beam_size": "3"}, 'beam_size is "3"; it must be a whole number'),
+        ({"text": "a", "beam_size": 2.5}, "beam_size is 2.5; it must be a whole number"),
+        ({"text": "a", "beam_size": True}, "beam_size is true; it must be a whole number"),
+        ({"text": "a", "attention": 1}, "attention is 1; it must be true or false"),
+        ({"text": "a", "unknown": "drop"}, 'unknown is "drop"; it must be copy or mark'),
+        ({"text": "a", "candidates": 21}, "candidates is 21; it must be at most 20"),
+        ({"text": "a", "top_p": 0}, "top_p is 0; it must be above 0"),
+        ({"text": "a", "temperature": 1e-9}, "temperature is 1e-09; it must be 0 or at least"),
+        ({"text": "a", "stop": "never"}, 'stop is "never"; it must be full or likeliest'),
+        ({"text": "a", "length_penalty": 11}, "length_penalty is 11; it must be at most 10"),
+        ({"text": "a", "pin": {"x": 0}}, 'pin.x is "x"; it must be a step, counted from 0'),
+        ({"text": "a", "pin": {"0": -1}}, "pin.0 is -1; it must be at least 0"),
+        ({"text": "a", "pin": [0]}, "pin is [0]; it must be an object"),
+        ({"text": "a", "prefix": ["k", 1]}, "prefix[1] is 1; it must be a string."),
+        ({"text": "a", "nbest": 21}, "nbest is 21; it must be at most 20."),
+        ({"text": "a", "beam_size": 21}, "beam_size is 21; it must be at most 20."),
+        ({"text": "a", "max_length": 513}, "max_length is 513; it must be at most 512."),
+        ({"text": "a", "min_length": 10**30}, f"min_length is {10**30}; it must be at most 512"),
         (
             {"text": "a", "prefix": ["k", ""]},
-            "the prefix has an empty token, but a token must hold",
+            "The prefix contains an empty token.",
         ),
         ({"text": "a", "nbest": 3, "beam_size": 2}, "search: nbest = 3, but it must be at most"),
         ({"text": "a", "banned": ["Z"]}, "banned = 'Z', but the model never writes it; a symbol"),
@@ -54,33 +53,36 @@ JSON = {"Content-Type": "application/json"}
         ({"text": [], "prefix": "Z"}, "prefix = 'Z', but the model never writes it; a symbol"),
         ({"text": "a", "top_k": 3}, "search: top_k = 3, but temperature = 0 takes the best word"),
         ({"text": "a", "pin": {"0": 0}}, "pin was given, but the model has no attention"),
-        ({"text": "a", "model": "x"}, "model = 'x', but it must be one that is served: cho2014, "),
-        ([1], "the body is no JSON object, but it must be one"),
+        (
+            {"text": "a", "model": "x"},
+            "model is 'x'; it must be one of the served models: cho2014, ",
+        ),
+        ([1], "The body must be a JSON object, for example "),
     ],
     ids=str,
 )
 def test_what_cannot_be_translated_is_refused(client, body, sentence):
-    found = problem(client.post("/v1/translate", json=body), 422)
-    assert found.startswith(sentence)
+    detail = problem(client.post("/v1/translate", json=body), 422)
+    assert detail.startswith(sentence)
 
 
 @pytest.mark.parametrize(
     ("body", "sentence"),
     [
-        ({"pairs": [["a", "b"]]}, 'pairs[0] = ["a", "b"], but it must be an object'),
-        ({"pairs": [{"source": "a"}]}, "pairs[0].target is missing, but it must be there"),
+        ({"pairs": [["a", "b"]]}, 'pairs[0] is ["a", "b"]; it must be an object'),
+        ({"pairs": [{"source": "a"}]}, "pairs[0].target is missing; it is required."),
         (
             {"pairs": [{"source": "a", "target": "k", "goal": 1}]},
-            "pairs[0].goal is no field; target would do",
+            "Unknown field pairs[0].goal. Did you mean target?",
         ),
         (
             {"pairs": [{"source": "a", "target": "k"}, {"source": " ", "target": "k"}]},
-            "source 2 is blank, but it must hold text; leaving it out would do",
+            "Source 2 is blank; it must contain text. Remove the pair.",
         ),
-        ({"pairs": [], "beam_size": 2}, "beam_size is no field; "),
+        ({"pairs": [], "beam_size": 2}, "Unknown field beam_size. Did you mean "),
         (
             {"pairs": [{"source": "a", "target": ["k", ""]}]},
-            "the target has an empty token, but a token must hold text; leaving it out would do",
+            "The target contains an empty token. Remove it.",
         ),
         (
             {"pairs": [{"source": "a", "target": "k" * 41}], "model": "gehring2017"},
@@ -108,23 +110,26 @@ def test_what_cannot_be_scored_is_refused(client, body, sentence):
 )
 def test_what_is_no_json_is_refused(client, content, sentence):
     answer = client.post("/v1/translate", content=content, headers=JSON)
-    assert problem(answer, 422) == f"the body is no JSON: {sentence}"
+    assert problem(answer, 422) == f"The body is not valid JSON: {sentence}."
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
 def test_what_is_no_number_is_refused(client, number):
     content = f'{{"text": "a", "temperature": {number}}}'
-    found = problem(client.post("/v1/translate", content=content, headers=JSON), 422)
-    assert found.endswith("but it must be a finite number")
+    detail = problem(client.post("/v1/translate", content=content, headers=JSON), 422)
+    assert detail.endswith("; it must be a finite number.")
 
 
 @pytest.mark.parametrize(
     ("headers", "sentence"),
     [
-        ({}, "Content-Type = nothing, but it must be application/json in UTF-8"),
-        ({"Content-Type": "text/plain"}, "Content-Type = text/plain, but it must be application/"),
-        ({"Content-Type": "application/json; charset=latin-1"}, "Content-Type = application/json;"),
-        ({**JSON, "Content-Encoding": "gzip"}, "Content-Encoding = gzip, but it must be identity"),
+        ({}, "Content-Type is missing; it must be application/json in UTF-8."),
+        ({"Content-Type": "text/plain"}, "Content-Type is text/plain; it must be application/"),
+        (
+            {"Content-Type": "application/json; charset=latin-1"},
+            "Content-Type is application/json;",
+        ),
+        ({**JSON, "Content-Encoding": "gzip"}, "Content-Encoding is gzip; it must be identity"),
     ],
     ids=str,
 )
@@ -141,61 +146,61 @@ def test_json_in_utf_8_may_say_so(client):
 
 def test_paths_and_methods_that_are_not_there_are_refused(client):
     for path in ("/nothing", "/v1/translate/", "/page/index.html", "/docs/", "/%2e%2e/app.py"):
-        assert problem(client.get(path), 404).startswith("there is nothing at this path; /docs ")
+        assert problem(client.get(path), 404).startswith(
+            "There is nothing at this path. See /docs "
+        )
     answer = client.get("/v1/translate")
-    assert problem(answer, 405) == "GET is not done here; POST would do"
+    assert problem(answer, 405) == "GET is not allowed here. Use POST."
     assert answer.headers["allow"] == "POST"
-    assert problem(client.delete("/v1/models"), 405) == "DELETE is not done here; GET would do"
+    assert problem(client.delete("/v1/models"), 405) == "DELETE is not allowed here. Use GET."
 
 
 def test_too_many_lines_are_refused(client):
     answer = client.post("/v1/translate", json={"text": ["a"] * 10_000})
-    sentence = "there are 10,000 lines, but at most 256 may be; 256 would do"
-    assert problem(answer, 413) == sentence
+    rest = "it must have at most 256. Split it into several requests."
+    assert problem(answer, 413) == f"The request has 10,000 lines; {rest}"
     pairs = [{"source": "a", "target": "k"}] * 257
     answer = client.post("/v1/rescore", json={"pairs": pairs})
-    assert problem(answer, 413) == "there are 257 pairs, but at most 256 may be; 256 would do"
+    assert problem(answer, 413) == f"The request has 257 pairs; {rest}"
 
 
 @pytest.mark.parametrize(
     ("path", "body", "where"),
     [
-        ("translate", {"text": "a" * 4001}, "the line"),
-        ("translate", {"text": ["a", "a" * 4001]}, "line 2"),
-        ("translate", {"text": "a", "prefix": ["k"] * 4001}, "the prefix"),
-        ("translate", {"text": "a", "banned": ["k"] * 4001}, "the banned"),
-        ("rescore", {"pairs": [{"source": "a" * 4001, "target": "k"}]}, "the source"),
-        ("rescore", {"pairs": [{"source": "a", "target": ["k"] * 4001}]}, "the target"),
+        ("translate", {"text": "a" * 4001}, "The line"),
+        ("translate", {"text": ["a", "a" * 4001]}, "Line 2"),
+        ("translate", {"text": "a", "prefix": ["k"] * 4001}, "The prefix"),
+        ("translate", {"text": "a", "banned": ["k"] * 4001}, "The list of banned tokens"),
+        ("rescore", {"pairs": [{"source": "a" * 4001, "target": "k"}]}, "The source"),
+        ("rescore", {"pairs": [{"source": "a", "target": ["k"] * 4001}]}, "The target"),
     ],
     ids=["line", "second line", "prefix", "banned", "source", "target"],
 )
 def test_too_long_a_line_is_refused(client, path, body, where):
-    found = problem(client.post(f"/v1/{path}", json=body), 422)
-    assert found == (
-        f"{where} has 4,001 characters, but it must have at most 4,000; its first 4,000 would do"
-    )
+    detail = problem(client.post(f"/v1/{path}", json=body), 422)
+    assert detail == (f"{where} has 4,001 characters; it must have at most 4,000. Shorten it.")
 
 
 @pytest.mark.parametrize(
     ("path", "body", "where"),
     [
-        ("translate", {"text": "a", "prefix": ["k"] * 513}, "the prefix has 513"),
-        ("translate", {"text": "a", "prefix": "k" * 4000}, "the prefix has 4,000"),
-        ("rescore", {"pairs": [{"source": "a", "target": [""] * 100_000}]}, "the target has 100,"),
-        ("rescore", {"pairs": [{"source": "a", "target": [None] * 513}]}, "the target has 513"),
+        ("translate", {"text": "a", "prefix": ["k"] * 513}, "The prefix has 513"),
+        ("translate", {"text": "a", "prefix": "k" * 4000}, "The prefix has 4,000"),
+        ("rescore", {"pairs": [{"source": "a", "target": [""] * 100_000}]}, "The target has 100,"),
+        ("rescore", {"pairs": [{"source": "a", "target": [None] * 513}]}, "The target has 513"),
         (
             "rescore",
             {"pairs": [{"source": "a", "target": "k"}, {"source": "a", "target": "k" * 513}]},
-            "target 2 has 513",
+            "Target 2 has 513",
         ),
     ],
     ids=["prefix", "prefix as text", "empty tokens", "unknown tokens", "second target"],
 )
 def test_more_symbols_than_any_output_may_have_are_refused(serve, slow, path, body, where):
     translator, held = slow()
-    found = problem(serve({"m": translator}).post(f"/v1/{path}", json=body), 422)
-    assert found.startswith(where)
-    assert found.endswith(" symbols, but it must have at most 512; its first 512 would do")
+    detail = problem(serve({"m": translator}).post(f"/v1/{path}", json=body), 422)
+    assert detail.startswith(where)
+    assert detail.endswith(" tokens; it must have at most 512. Shorten it.")
     # the model was not asked
     assert held.batches == []
 
@@ -222,18 +227,18 @@ def test_an_answer_that_would_be_too_large_is_refused(serve, translators):
     client = serve({"vaswani2017": translators["vaswani2017"]}, answer_bytes=3000)
     assert client.post("/v1/translate", json={"text": "abc"}).status_code == 200
     answer = client.post("/v1/translate", json={"text": ["abc"] * 40, "attention": True})
-    sentence = "the answer has more than 3,000 bytes; fewer lines at a time would do"
+    sentence = "The response is larger than 3,000 bytes. Send fewer lines per request."
     assert problem(answer, 413) == sentence
-    assert client.app.state.service.worker.waiting == 0
+    assert client.app.state.service.worker.queued_lines == 0
 
 
 @pytest.mark.parametrize(
     ("wanted", "would"),
     [
-        ({}, "a shorter line would do"),
-        ({"influence": True}, "a shorter line, or one without influence, would do"),
-        ({"attention": True}, "a shorter line, or one without attention, would do"),
-        ({"attention": True, "layers": True}, "a shorter line, or one without layers, would do"),
+        ({}, "Send a shorter line."),
+        ({"influence": True}, "Send a shorter line, or request it without influence."),
+        ({"attention": True}, "Send a shorter line, or request it without attention."),
+        ({"attention": True, "layers": True}, "Send a shorter line, or request it without layers."),
     ],
     ids=str,
 )
@@ -241,24 +246,41 @@ def test_a_line_that_fills_an_answer_alone_is_told_what_would_do(serve, translat
     client = serve({"vaswani2017": translators["vaswani2017"]}, answer_bytes=200)
     for text in ("abc", ["abc", "b"]):
         answer = client.post("/v1/translate", json={"text": text, **wanted})
-        assert problem(answer, 413) == f"the answer has more than 200 bytes; {would}"
+        assert problem(answer, 413) == f"The response is larger than 200 bytes. {would}"
 
 
 def test_what_will_be_too_large_is_not_written_first(translators, monkeypatch):
     translator = translators["vaswani2017"]
-    found = translator.translate("abcdefghij", min_length=9)
-    whole = answers.line_json(translator, found, Wanted(True, False, True), 10**9)
-    assert answers.line_json(translator, found, Wanted(True, False, True), len(whole)) == whole
-    assert answers.line_json(translator, found, Wanted(True, False, True), len(whole) - 1) is None
+    translation = translator.translate("abcdefghij", min_length=9)
+    whole = response_json.translation_json(
+        translator, translation, ResponseFields(True, False, True), 10**9
+    )
+    assert (
+        response_json.translation_json(
+            translator, translation, ResponseFields(True, False, True), len(whole)
+        )
+        == whole
+    )
+    assert (
+        response_json.translation_json(
+            translator, translation, ResponseFields(True, False, True), len(whole) - 1
+        )
+        is None
+    )
     rows = []
 
     def spied(value):
         rows.append(value)
-        return to_json(value)
+        return encode_json(value)
 
-    monkeypatch.setattr(answers, "to_json", spied)
+    monkeypatch.setattr(response_json, "encode_json", spied)
     # 600 weights have two thirds of the bytes
-    assert answers.line_json(translator, found, Wanted(True, False, True), len(whole) // 2) is None
+    assert (
+        response_json.translation_json(
+            translator, translation, ResponseFields(True, False, True), len(whole) // 2
+        )
+        is None
+    )
     assert len(rows) == 1 + 10
 
 
@@ -266,10 +288,10 @@ def test_what_goes_wrong_inside_is_told_to_the_log_alone(serve, slow, caplog, ev
     translator, held = slow()
     whole = held.answer
 
-    def broken(asked):
-        if any(one.reading.text == "bad" for one in asked):
+    def broken(lines):
+        if any(one.reading.text == "bad" for one in lines):
             raise RuntimeError("secret in /srv/secret.py")
-        return whole(asked)
+        return whole(lines)
 
     held.answer = broken
     client = serve({"m": translator}, seconds=15)
@@ -279,19 +301,19 @@ def test_what_goes_wrong_inside_is_told_to_the_log_alone(serve, slow, caplog, ev
         held.until(1)
         bad = pool.submit(client.post, "/v1/translate", json={"text": ["abc", "bad"]})
         good = pool.submit(client.post, "/v1/translate", json={"text": "abc"})
-        eventually(lambda: worker.waiting == 3)
+        eventually(lambda: worker.queued_lines == 3)
         held.go.set()
-        found = problem(bad.result(), 500)
+        detail = problem(bad.result(), 500)
         # nobody pays for a neighbour
         assert [first.result().status_code, good.result().status_code] == [200, 200]
-    assert found.startswith("something went wrong inside the server, and its log says what")
+    assert detail.startswith("An internal error occurred; the server log has the details.")
     assert "secret in" in caplog.text
 
 
 def test_an_error_outside_of_the_queue_is_a_problem_too(serve, caplog):
     client = serve()
-    client.app.state.service.metrics.text = lambda: 1 / 0
-    assert problem(client.get("/metrics"), 500).startswith("something went wrong inside")
+    client.app.state.service.metrics.exposition = lambda: 1 / 0
+    assert problem(client.get("/metrics"), 500).startswith("An internal error occurred")
     assert "ZeroDivisionError" in caplog.text
 
 
@@ -299,12 +321,12 @@ def test_what_a_model_refuses_while_it_computes_is_refused(serve, slow):
     translator, held = slow()
     held.go.set()
 
-    def refuse(asked):
+    def refuse(lines):
         raise InputError("a source has 3 symbols, but it must fit into memory")
 
     held.answer = refuse
-    found = serve({"m": translator}).post("/v1/translate", json={"text": "abc"})
-    assert problem(found, 422) == "a source has 3 symbols, but it must fit into memory"
+    response = serve({"m": translator}).post("/v1/translate", json={"text": "abc"})
+    assert problem(response, 422) == "a source has 3 symbols, but it must fit into memory"
 
 
 @pytest.mark.parametrize(
@@ -328,8 +350,8 @@ def test_another_host_is_refused(serve, host, status):
         answer = client.get(path, headers={"Host": host})
         assert answer.status_code == (404 if (path, status) == ("/healthz/", 200) else status)
     if status == 421:
-        sentence = "the Host of the request is not this server's; its own address would do"
-        assert problem(answer, 421) == sentence
+        sentence = "The Host header does not name this server. Use the server's own address, "
+        assert problem(answer, 421) == f"{sentence}or allow the name with --allow-host."
 
 
 @pytest.mark.parametrize(
@@ -357,10 +379,12 @@ def test_limits_that_cannot_be_are_refused(limits, sentence):
 def test_a_server_without_models_is_refused():
     with pytest.raises(InputError) as refused:
         create_app({})
-    assert str(refused.value) == "there is no model to serve, but there must be; one would do"
+    assert str(refused.value) == "There is no model to serve. Pass at least one model."
 
 
 def test_a_long_wrong_value_is_not_repeated_whole(client):
-    found = problem(client.post("/v1/translate", json={"text": "a", "seed": "\n" + "x" * 999}), 422)
-    assert len(found) < 150
-    assert json.loads(json.dumps(found)).isprintable()
+    detail = problem(
+        client.post("/v1/translate", json={"text": "a", "seed": "\n" + "x" * 999}), 422
+    )
+    assert len(detail) < 150
+    assert json.loads(json.dumps(detail)).isprintable()

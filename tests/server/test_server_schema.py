@@ -44,8 +44,8 @@ def test_no_request_finds_the_document_wrong(serve, translators, tmp_path, recor
         cwd=tmp_path,
     )
     # what it found stands above a request that may be long
-    told = [line[:500] for line in (run.stdout + run.stderr).splitlines()]
-    assert run.returncode == 0, "\n".join(told)
+    output = [line[:500] for line in (run.stdout + run.stderr).splitlines()]
+    assert run.returncode == 0, "\n".join(output)
     counted = re.search(r"(\d+) generated, (\d+) passed", run.stdout)
     assert counted is not None, run.stdout[-2000:]
     assert counted[1] == counted[2]

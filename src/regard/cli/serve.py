@@ -61,7 +61,7 @@ def serve(
 
     Ctrl-C or SIGTERM stops it: what was accepted is finished first.
     """
-    given = options.values(
+    limit_options = options.values(
         bytes=bytes_,
         lines=lines,
         characters=characters,
@@ -73,15 +73,18 @@ def serve(
         answer_bytes=answer_bytes,
         stall_seconds=stall_seconds,
     )
-    limits = Limits(**given)
+    limits = Limits(**limit_options)
     _refuse(models, port)
-    from regard.server import run
+    from regard.server import uvicorn_server
     from regard.server.app import create_app
 
-    with run.bind(host, int(port)) as taken:
+    with uvicorn_server.bind(host, int(port)) as listener:
         translators = _loaded(models, device)
-        app = create_app(translators, limits, run.hosts(taken, host, allow_host or []))
-        run.serve(app, taken, lambda: _told(list(translators), run.address(taken)))
+        app = create_app(
+            translators, limits, uvicorn_server.allowed_hosts(listener, host, allow_host or [])
+        )
+        url = uvicorn_server.server_url(listener)
+        uvicorn_server.serve(app, listener, lambda: _print_url(list(translators), url))
 
 
 def _refuse(models: Sequence[Path], port: str) -> None:
@@ -109,7 +112,7 @@ def _loaded(models: Sequence[Path], device: str) -> "dict[str, Translator]":
     return {path.stem: load(path, device=device) for path in models}
 
 
-def _told(names: Sequence[str], address: str) -> None:
+def _print_url(names: Sequence[str], address: str) -> None:
     print(f"{', '.join(names)} at {address} (Ctrl-C stops)", flush=True)
-    asked = ("-H", "Content-Type: application/json", "-d", '{"text": "…"}')
-    options.hint("curl", *asked, f"{address}/v1/translate")
+    arguments = ("-H", "Content-Type: application/json", "-d", '{"text": "…"}')
+    options.hint("curl", *arguments, f"{address}/v1/translate")

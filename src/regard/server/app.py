@@ -1,4 +1,4 @@
-"""The routes, on FastAPI: who answers what, and which answers there may be."""
+"""The FastAPI app: its routes, and the responses that each may give."""
 
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
@@ -12,15 +12,21 @@ from starlette.exceptions import HTTPException
 
 from regard import __version__
 from regard.errors import InputError
-from regard.server import static
-from regard.server.document import OF_WORK, answers, document, takes
-from regard.server.guard import Guard
+from regard.server import messages, static_files
+from regard.server.api_docs import api_docs_html
 from regard.server.limits import Limits
-from regard.server.metrics import Metrics
-from regard.server.problems import Refused, problem, to_json
-from regard.server.reference import page
+from regard.server.messages import ROUTE_SUMMARIES
+from regard.server.middleware import RequestMiddleware
+from regard.server.openapi import WORK_PROBLEMS, openapi_document, request_body, responses
+from regard.server.problem_details import ProblemError, problem_response
+from regard.server.prometheus_metrics import ServerMetrics
+from regard.server.response_json import encode_json
 from regard.server.service import Service, described
+from regard.server.static_files import CONTENT_TYPES, StaticFile, static_response
 from regard.translator import Translator
+
+# handlers write their JSON themselves, so the OpenAPI document gets their schemas from `responses`
+RAW_RESPONSE: dict[str, Any] = {"response_class": Response}
 
 
 def create_app(
@@ -28,9 +34,9 @@ def create_app(
     limits: Limits = Limits(),  # noqa: B008 (it is frozen)
     hosts: Collection[str] | None = None,
 ) -> FastAPI:
-    """Return an app that serves models by name; `hosts` are the names it may be called by."""
+    """Return an app that serves models by name; `hosts` are the accepted Host headers."""
     if not translators:
-        raise InputError("there is no model to serve, but there must be; one would do")
+        raise InputError(messages.NO_MODELS)
     service = Service(translators, limits)
 
     @asynccontextmanager
@@ -40,7 +46,7 @@ def create_app(
 
     app = FastAPI(
         title="regard",
-        description="Turns sequences into sequences, and shows where it looked.",
+        description=messages.APP_DESCRIPTION,
         version=__version__,
         docs_url=None,
         redoc_url=None,
@@ -49,112 +55,119 @@ def create_app(
         lifespan=lifespan,
     )
     app.state.service = service
-    app.add_middleware(Guard, hosts=hosts, told=service.metrics.request)
-    app.add_exception_handler(Refused, _refused)
-    app.add_exception_handler(HTTPException, _no_route)
-    _add_work(app, service)
-    _add_health(app, service)
+    app.add_middleware(
+        RequestMiddleware, hosts=hosts, record_request=service.metrics.record_request
+    )
+    app.add_exception_handler(ProblemError, _handle_problem)
+    app.add_exception_handler(HTTPException, _handle_http_error)
+    _add_work_routes(app, service)
+    _add_health_routes(app, service)
     _add_page(app, limits)
     return app
 
 
-def _add_work(app: FastAPI, service: Service) -> None:
-    known = [described(name, model) for name, model in service.translators.items()]
-    models = to_json({"models": known, "limits": asdict(service.limits)})
+def _add_work_routes(app: FastAPI, service: Service) -> None:
+    descriptions = [described(name, model) for name, model in service.translators.items()]
+    models = encode_json({"models": descriptions, "limits": asdict(service.limits)})
     pairs = {"pairs": [{"source": "a line", "target": "its target"}]}
-    # what is answered is written by hand, and so is what the document says of it
-    ours: dict[str, Any] = {"response_class": Response}
 
     @app.post(
         "/v1/translate",
-        summary="Translate lines.",
-        responses=answers("Answer", *OF_WORK),
-        openapi_extra=takes("TranslateRequest", {"text": ["a line"], "attention": True}),
-        **ours,
+        summary=ROUTE_SUMMARIES["translate"],
+        responses=responses("TranslateResponse", *WORK_PROBLEMS),
+        openapi_extra=request_body("TranslateRequest", {"text": ["a line"], "attention": True}),
+        **RAW_RESPONSE,
     )
     async def translate(request: Request) -> Response:
         return await service.translate(request)
 
     @app.post(
         "/v1/rescore",
-        summary="Score given targets.",
-        responses=answers("Answer", *OF_WORK),
-        openapi_extra=takes("RescoreRequest", pairs),
-        **ours,
+        summary=ROUTE_SUMMARIES["rescore"],
+        responses=responses("TranslateResponse", *WORK_PROBLEMS),
+        openapi_extra=request_body("RescoreRequest", pairs),
+        **RAW_RESPONSE,
     )
     async def rescore(request: Request) -> Response:
         return await service.rescore(request)
 
     @app.get(
-        "/v1/models", summary="Tell which models are served.", responses=answers("Models"), **ours
+        "/v1/models",
+        summary=ROUTE_SUMMARIES["models"],
+        responses=responses("ModelsResponse"),
+        **RAW_RESPONSE,
     )
     async def list_models() -> Response:
         return Response(models, media_type="application/json")
 
 
-def _add_health(app: FastAPI, service: Service) -> None:
-    ours: dict[str, Any] = {"response_class": Response}
-    text = {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Counts."}
-
+def _add_health_routes(app: FastAPI, service: Service) -> None:
     @app.get(
         "/healthz",
-        summary="Tell that the server is there.",
-        responses=answers("Status", hosts=False),
-        **ours,
+        summary=ROUTE_SUMMARIES["healthz"],
+        responses=responses("HealthStatus", any_host=True),
+        **RAW_RESPONSE,
     )
     async def healthy() -> Response:
-        return Response(to_json({"status": "ok"}), media_type="application/json")
+        return Response(encode_json({"status": "ok"}), media_type="application/json")
 
     @app.get(
         "/readyz",
-        summary="Tell whether it takes requests on.",
-        responses=answers("Status", 503, hosts=False),
-        **ours,
+        summary=ROUTE_SUMMARIES["readyz"],
+        responses=responses("HealthStatus", 503, any_host=True),
+        **RAW_RESPONSE,
     )
     async def ready() -> Response:
         if service.stopping:
-            raise Refused(503, "the server is stopping; another one would do")
-        return Response(to_json({"status": "ready"}), media_type="application/json")
+            raise ProblemError(503, messages.STOPPING)
+        return Response(encode_json({"status": "ready"}), media_type="application/json")
+
+    text = {
+        "content": {"text/plain": {"schema": {"type": "string"}}},
+        "description": messages.METRICS_DESCRIPTION,
+    }
 
     @app.get(
         "/metrics",
-        summary="Tell what was counted, for Prometheus.",
-        responses=answers("Status", hosts=False) | {200: text},
-        **ours,
+        summary=ROUTE_SUMMARIES["metrics"],
+        responses=responses("HealthStatus", any_host=True) | {200: text},
+        **RAW_RESPONSE,
     )
     async def metrics() -> Response:
-        return Response(service.metrics.text(), headers={"Content-Type": Metrics.content_type})
+        return Response(
+            service.metrics.exposition(), headers={"Content-Type": ServerMetrics.content_type}
+        )
 
 
 def _add_page(app: FastAPI, limits: Limits) -> None:
-    """Serve the page's files, the OpenAPI document and a page that tells it."""
-    found = document(app, limits)
-    style = Path(__file__).with_name("docs.css").read_bytes()
-    served = static.files() | {
-        "/openapi.json": static.File(to_json(found), "application/json"),
-        "/docs": static.File(page(found).encode(), static.TYPES[".html"]),
-        "/docs.css": static.File(style, static.TYPES[".css"]),
+    """Serve the page's files, the OpenAPI document and its HTML version."""
+    document = openapi_document(app, limits)
+    style = Path(__file__).with_name("api_docs.css").read_bytes()
+    files = static_files.load_static_files() | {
+        "/openapi.json": StaticFile(encode_json(document), "application/json"),
+        "/docs": StaticFile(api_docs_html(document).encode(), CONTENT_TYPES[".html"]),
+        "/docs.css": StaticFile(style, CONTENT_TYPES[".css"]),
     }
-    for path, file in served.items():
+    for path, file in files.items():
 
-        async def respond(request: Request, file: static.File = file) -> Response:
-            return static.respond(request, file)
+        async def respond(request: Request, file: StaticFile = file) -> Response:
+            return static_response(request, file)
 
         app.router.add_route(path, respond, methods=["GET", "HEAD"], include_in_schema=False)
 
 
-async def _refused(request: Request, error: Exception) -> Response:
-    if not isinstance(error, Refused):
+async def _handle_problem(request: Request, error: Exception) -> Response:
+    if not isinstance(error, ProblemError):
         raise error
-    return problem(error.status, error.detail, error.headers)
+    return problem_response(error.status, error.detail, error.headers)
 
 
-async def _no_route(request: Request, error: Exception) -> Response:
+async def _handle_http_error(request: Request, error: Exception) -> Response:
     if not isinstance(error, HTTPException):
         raise error
     details = {
-        404: "there is nothing at this path; /docs says what there is",
-        405: f"{request.method} is not done here; {(error.headers or {}).get('Allow')} would do",
+        404: messages.PATH_NOT_FOUND,
+        405: messages.method_not_allowed(request.method, (error.headers or {}).get("Allow")),
     }
-    detail = details.get(error.status_code, "the request cannot be read")
-    return problem(error.status_code, detail, error.headers)
+    detail = details.get(error.status_code, messages.UNREADABLE_REQUEST)
+    return problem_response(error.status_code, detail, error.headers)

@@ -11,13 +11,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from regard.errors import RegardError
-from regard.server import body
-from regard.server.answers import Wanted
+from regard.server import messages
+from regard.server.batch_worker import BatchWorker, TranslationJob
 from regard.server.limits import Limits
-from regard.server.metrics import Metrics
-from regard.server.problems import Refused, sentence, to_json
+from regard.server.problem_details import ProblemError
+from regard.server.prometheus_metrics import ServerMetrics
+from regard.server.request_body import client_disconnected, read_body, wait_for_disconnect
+from regard.server.response_json import ResponseFields, encode_json
+from regard.server.validation_errors import validation_message
 from regard.server.wire import RescoreRequest, TranslateRequest
-from regard.server.worker import Job, Worker
 from regard.translator import Asked, Translator
 
 AT_ONCE = 16
@@ -36,9 +38,9 @@ class Service:
     def __init__(self, translators: Mapping[str, Translator], limits: Limits) -> None:
         self.translators = dict(translators)
         self.limits = limits
-        self.metrics = Metrics()
-        self.worker = Worker(limits, self.metrics.batch)
-        self.metrics.waiting.set_function(lambda: self.worker.waiting)
+        self.metrics = ServerMetrics()
+        self.worker = BatchWorker(limits, self.metrics.record_batch)
+        self.metrics.waiting.set_function(lambda: self.worker.queued_lines)
         self.stopping = False
         self.open = 0
 
@@ -54,102 +56,92 @@ class Service:
         self,
         request: Request,
         kind: type[Asking],
-        read: Callable[[Translator, Asking], Awaitable[Job]],
+        read: Callable[[Translator, Asking], Awaitable[TranslationJob]],
     ) -> Response:
         """Read, wait, compute and write, all before the deadline."""
         if self.stopping:
-            detail = "the server is stopping and takes nothing on; another one would do"
-            raise Refused(503, detail, {"Retry-After": "5", "Connection": "close"})
+            raise ProblemError(
+                503, messages.STOPPING_NO_REQUESTS, {"Retry-After": "5", "Connection": "close"}
+            )
         if self.open >= self.limits.queue_lines:
             # their bodies are kept, also of clients that are slow
-            detail = f"{self.open:,} requests are open already; asking again later would do"
-            raise Refused(429, detail, {"Retry-After": "1", "Connection": "close"})
+            detail = messages.too_many_open_requests(self.open)
+            raise ProblemError(429, detail, {"Retry-After": "1", "Connection": "close"})
         self.open += 1
         try:
             async with asyncio.timeout(self.limits.seconds):
-                asking = _parsed(kind, await body.read(request, self.limits.bytes))
+                asking = _parsed(kind, await read_body(request, self.limits.bytes))
                 name, translator = self._model(asking.model)
                 job = await read(translator, asking)
                 answers = await self._wait(request, job, name) if job.lines else []
         except TimeoutError:
-            most = f"{self.limits.seconds:g} seconds"
-            detail = f"the request was not done within {most}; fewer lines at a time would do"
-            raise Refused(504, detail, {"Connection": "close"}) from None
+            detail = messages.deadline_exceeded(self.limits.seconds)
+            raise ProblemError(504, detail, {"Connection": "close"}) from None
         finally:
             self.open -= 1
-        head = to_json({"model": name, "translations": []})[:-2]
+        head = encode_json({"model": name, "translations": []})[:-2]
         return Response(b"".join((head, b",".join(answers), b"]}")), 200, None, "application/json")
 
-    async def _wait(self, request: Request, job: Job, name: str) -> list[bytes]:
+    async def _wait(self, request: Request, job: TranslationJob, name: str) -> list[bytes]:
         """Wait for the worker; a client that is gone, or out of time, has its lines dropped."""
         self.worker.submit(job)
         self.metrics.lines.labels(name).inc(len(job.lines))
-        hung_up = asyncio.ensure_future(body.hang_up(request))
-        either: set[asyncio.Future[Any]] = {hung_up, job.answers}
+        hung_up = asyncio.ensure_future(wait_for_disconnect(request))
+        either: set[asyncio.Future[Any]] = {hung_up, job.responses}
         try:
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-            if not job.answers.done():
-                raise body.gone()
-            return job.answers.result()
+            if not job.responses.done():
+                raise client_disconnected()
+            return job.responses.result()
         finally:
             hung_up.cancel()
-            job.answers.cancel()
+            job.responses.cancel()
             self.worker.drop(job)
 
-    async def _lines(self, translator: Translator, asking: TranslateRequest) -> Job:
+    async def _lines(self, translator: Translator, asking: TranslateRequest) -> TranslationJob:
         lines = [asking.text] if isinstance(asking.text, str) else asking.text
         self._refuse_many("lines", len(lines))
         self._refuse_long("line", *lines)
         self._refuse_long("prefix", _joined(asking.prefix))
-        self._refuse_long("banned", "".join(asking.banned))
-        self._refuse_symbols(translator, "the prefix", asking.prefix)
+        self._refuse_long("list of banned tokens", "".join(asking.banned))
+        self._refuse_symbols(translator, "The prefix", asking.prefix)
         self._refuse_search(translator, asking)
         asked = await _asked(translator, lines, asking.asked())
-        return Job(translator, asked, _wanted(asking))
+        return TranslationJob(translator, asked, _wanted(asking))
 
-    async def _pairs(self, translator: Translator, asking: RescoreRequest) -> Job:
+    async def _pairs(self, translator: Translator, asking: RescoreRequest) -> TranslationJob:
         sources = [pair.source for pair in asking.pairs]
         self._refuse_many("pairs", len(sources))
         self._refuse_long("source", *sources)
         self._refuse_long("target", *(_joined(pair.target) for pair in asking.pairs))
         for number, pair in enumerate(asking.pairs, start=1):
-            where = f"target {number}" if len(asking.pairs) > 1 else "the target"
+            where = messages.numbered("target", number, len(asking.pairs))
             self._refuse_symbols(translator, where, pair.target)
             if number % AT_ONCE == 0:
                 await asyncio.sleep(0)
         for number, asked in enumerate(await _asked(translator, sources, {}), start=1):
             if asked.request is None:
-                raise Refused(
-                    422, f"source {number} is blank, but it must hold text; leaving it out would do"
-                )
+                raise ProblemError(422, messages.blank_source(number))
         pairs = [(pair.source, pair.target) for pair in asking.pairs]
-        return Job(translator, pairs, _wanted(asking))
+        return TranslationJob(translator, pairs, _wanted(asking))
 
     def _model(self, name: str | None) -> tuple[str, Translator]:
         if name is None:
             return next(iter(self.translators.items()))
         if name not in self.translators:
-            known = ", ".join(self.translators)
-            raise Refused(422, f"model = {name[:60]!r}, but it must be one that is served: {known}")
+            raise ProblemError(422, messages.unknown_model(name, self.translators))
         return name, self.translators[name]
 
     def _refuse_many(self, name: str, count: int) -> None:
         if count > self.limits.lines:
-            most = f"{self.limits.lines:,}"
-            raise Refused(
-                413, f"there are {count:,} {name}, but at most {most} may be; {most} would do"
-            )
+            raise ProblemError(413, messages.too_many(name, count, self.limits.lines))
 
     def _refuse_long(self, name: str, *texts: str) -> None:
         most = self.limits.characters
         for number, text in enumerate(texts, start=1):
             if len(text) > most:
-                where = f"{name} {number}" if len(texts) > 1 else f"the {name}"
-                raise Refused(
-                    422,
-                    f"{where} has {len(text):,} characters, but it must have at most {most:,}; "
-                    f"its first {most:,} would do",
-                )
+                where = messages.numbered(name, number, len(texts))
+                raise ProblemError(422, messages.too_long(where, len(text), "characters", most))
 
     def _refuse_symbols(
         self, translator: Translator, where: str, target: str | Sequence[str | None]
@@ -158,16 +150,9 @@ class Service:
         symbols = translator.target.tokens(target) if isinstance(target, str) else target
         most = self._length(translator)
         if len(symbols) > most:
-            raise Refused(
-                422,
-                f"{where} has {len(symbols):,} symbols, but it must have at most {most:,}; "
-                f"its first {most:,} would do",
-            )
+            raise ProblemError(422, messages.too_long(where, len(symbols), "tokens", most))
         if "" in symbols and "" not in translator.target.vocabulary:
-            raise Refused(
-                422,
-                f"{where} has an empty token, but a token must hold text; leaving it out would do",
-            )
+            raise ProblemError(422, messages.empty_token(where))
 
     def _length(self, translator: Translator) -> int:
         """Return the most symbols of a target."""
@@ -181,15 +166,9 @@ class Service:
         for name, limit in most.items():
             value = getattr(asking, name)
             if value is not None and value > limit:
-                raise Refused(
-                    422, f"{name} = {value}, but it must be at most {limit}; {limit} would do"
-                )
+                raise ProblemError(422, messages.above_limit(name, value, limit))
         if 0 < (asking.temperature or 0) < COLDEST:
-            raise Refused(
-                422,
-                f"temperature = {asking.temperature}, but it must be 0 or at least {COLDEST}; "
-                "0 would do",
-            )
+            raise ProblemError(422, messages.temperature_too_low(asking.temperature or 0, COLDEST))
 
 
 def described(name: str, translator: Translator) -> dict[str, Any]:
@@ -211,9 +190,9 @@ def described(name: str, translator: Translator) -> dict[str, Any]:
     }
 
 
-def _wanted(asking: TranslateRequest | RescoreRequest) -> Wanted:
+def _wanted(asking: TranslateRequest | RescoreRequest) -> ResponseFields:
     """Return what to write; every look is attention too."""
-    return Wanted(asking.attention or asking.layers, asking.influence, asking.layers)
+    return ResponseFields(asking.attention or asking.layers, asking.influence, asking.layers)
 
 
 def _joined(text: str | Sequence[str | None]) -> str:
@@ -224,7 +203,7 @@ def _parsed(kind: type[Asking], content: bytes) -> Asking:
     try:
         return kind.model_validate_json(content)
     except ValidationError as error:
-        raise Refused(422, sentence(error, kind.model_fields)) from None
+        raise ProblemError(422, validation_message(error, kind.model_fields)) from None
 
 
 async def _asked(
@@ -238,5 +217,5 @@ async def _asked(
             asked += translator.ask(lines[first : first + AT_ONCE], **options)
             await asyncio.sleep(0)
     except RegardError as error:
-        raise Refused(422, str(error)) from None
+        raise ProblemError(422, str(error)) from None
     return asked

@@ -79,8 +79,8 @@ class TranslateRequest(SearchOptions):
         }
 
 
-class Pair(_Strict):
-    """A source and the target that is forced through the model."""
+class RescorePair(_Strict):
+    """A source and the target to score."""
 
     source: str = Field(description="A line; not blank.")
     target: str | list[str | None] = Field(
@@ -89,9 +89,9 @@ class Pair(_Strict):
 
 
 class RescoreRequest(_Strict):
-    """Given targets: what would the model have said of each token?"""
+    """Targets to score; the model does not search."""
 
-    pairs: list[Pair] = Field(description="Sources with their targets.")
+    pairs: list[RescorePair] = Field(description="Sources with their targets.")
     model: str | None = Field(None, description="By name; the first one without.")
     attention: bool = Field(False, description="Also where each token looked.")
     layers: bool = Field(False, description="Attention of every layer and head, not only the mean.")
@@ -101,15 +101,15 @@ class RescoreRequest(_Strict):
 Row = list[float]
 
 
-class Looks(BaseModel):
-    """How often a model looks at each step."""
+class AttentionShape(BaseModel):
+    """The number of attention layers, and of heads in each."""
 
     layers: int
     heads: int
 
 
-class Alternative(BaseModel):
-    """Another target that the search found."""
+class AlternativeOutput(BaseModel):
+    """Another output of the beam search."""
 
     text: str
     tokens: list[str]
@@ -119,18 +119,20 @@ class Alternative(BaseModel):
     unknown: list[bool] = []
 
 
-class Branch(BaseModel):
-    """A token that the search kept for a while."""
+class SearchTreeBranch(BaseModel):
+    """A hypothesis of the beam search, by its last token."""
 
-    parent: int | None = Field(description="Place of the branch before, null at the beginning.")
+    parent: int | None = Field(
+        description="Index of the branch that this one extends; null for the first token."
+    )
     token: str
     score: float
     total: float
     kept: bool
 
 
-class Translation(BaseModel):
-    """What came of one line; `token_scores` and the rows of weights have one more for the end."""
+class TranslatedLine(BaseModel):
+    """One translated line; `token_scores` and the weights have one more row, for the end."""
 
     source: str
     text: str
@@ -140,64 +142,64 @@ class Translation(BaseModel):
     source_tokens: list[str]
     token_scores: Row
     unknown: list[bool] = Field(
-        [], description="For each token, whether it stands for an unknown one; where any does."
+        [], description="For each token, whether it replaces an unknown one; absent if none does."
     )
-    attention: list[Row] = Field([], description="[T,S], the mean over layers and heads.")
-    looks: Looks | None = Field(
-        None, description="What that is the mean of, where there are several."
+    attention: list[Row] = Field([], description="[T,S], averaged over layers and heads.")
+    attention_shape: AttentionShape | None = Field(
+        None, description="What `attention` averages over, if there is more than one."
     )
     layers: list[list[list[Row]]] = Field(
-        [], description="[T,L,H,S], where there are several and they were asked for."
+        [], description="[T,L,H,S], if requested and there is more than one."
     )
     influence: list[Row] = Field([], description="[T,S], by gradient; a row's sum is 1.")
     candidates: list[list[tuple[str, float]]] = []
-    alternatives: list[Alternative] = []
-    tree: list[Branch] = []
+    alternatives: list[AlternativeOutput] = []
+    tree: list[SearchTreeBranch] = []
     notes: list[str] = []
 
 
-class Answer(BaseModel):
+class TranslateResponse(BaseModel):
     """The translations of a request, in the order of its lines."""
 
     model: str
-    translations: list[Translation]
+    translations: list[TranslatedLine]
 
 
-class Symbols(BaseModel):
-    """One side of a model's pairs."""
+class SideInfo(BaseModel):
+    """The tokenizer and vocabulary size of a model's source or target."""
 
     tokenizer: str
     symbols: int
 
 
-class Model(BaseModel):
-    """A model that is served."""
+class ModelInfo(BaseModel):
+    """A served model."""
 
     name: str
-    attention: Looks | None
-    source: Symbols
-    target: Symbols
+    attention: AttentionShape | None
+    source: SideInfo
+    target: SideInfo
     parameters: int
     max_source_length: int
     search: dict[str, Any]
     summary: dict[str, Any]
 
 
-class Models(BaseModel):
-    """What is served, the first one being the one that is asked without a name."""
+class ModelsResponse(BaseModel):
+    """The served models; the first is the default."""
 
-    models: list[Model]
+    models: list[ModelInfo]
     limits: dict[str, float]
 
 
-class Status(BaseModel):
-    """Whether the server is there."""
+class HealthStatus(BaseModel):
+    """The state of the server."""
 
     status: Literal["ok", "ready"]
 
 
-class Problem(BaseModel):
-    """What was refused, and why (RFC 9457)."""
+class ProblemDetails(BaseModel):
+    """Why a request failed (RFC 9457)."""
 
     type: str
     title: str
@@ -205,4 +207,11 @@ class Problem(BaseModel):
     detail: str
 
 
-SCHEMAS: list[type[BaseModel]] = [TranslateRequest, RescoreRequest, Answer, Models, Status, Problem]
+SCHEMAS: list[type[BaseModel]] = [
+    TranslateRequest,
+    RescoreRequest,
+    TranslateResponse,
+    ModelsResponse,
+    HealthStatus,
+    ProblemDetails,
+]

@@ -1,390 +1,417 @@
-// The page as a whole: what is asked, what came back, and who draws it.
+// The page as a whole: its state, its requests, and what is drawn from the responses.
 
-import { models as fetchModels, translate } from "./api.js";
-import { chance, logarithm } from "./colors.js";
-import { copy, forgetCopy } from "./copy.js";
-import { difference } from "./difference.js";
-import { byId, element, fill } from "./dom.js";
-import * as edits from "./edits.js";
-import * as heat from "./heat.js";
-import { Known, askAll, drawLines, drawNbest, lineAt, split } from "./lines.js";
-import * as menu from "./menu.js";
-import { prepareSwitches } from "./switches.js";
-import { drawStrips } from "./strips.js";
-import { drawTree, listTree } from "./tree.js";
-import * as trouble from "./trouble.js";
-import { drawWhatIf } from "./whatif.js";
-import { say } from "./words.js";
+import { drawBeamTree, listBeamTree } from "./beam_tree.js";
+import { fetchModels, translate } from "./api_client.js";
+import { clearCopyStatus, copy } from "./clipboard.js";
+import { byId, element, fillSelect } from "./dom.js";
+import { drawEdits } from "./edit_chips.js";
+import * as edits from "./edit_history.js";
+import * as banner from "./error_banner.js";
+import * as heatmaps from "./heatmap_panel.js";
+import { LineCache, drawLines, lineAt, splitLines, translateLines } from "./line_list.js";
+import { message } from "./messages.js";
+import { drawNbest } from "./nbest_list.js";
+import { formatLogProbability, formatProbability } from "./number_format.js";
+import { preparePreferences } from "./preferences.js";
+import { tokenDiff } from "./token_diff.js";
+import { openMenu } from "./token_menu.js";
+import { drawTokenRows } from "./token_rows.js";
 
-const PAUSE = 250; // milliseconds without a key before the server is asked
-const PATIENCE = 300; // milliseconds before the page says that it works
+const TYPING_DELAY = 250; // milliseconds without a key before the page sends a request
+const PROGRESS_DELAY = 300; // milliseconds before the page shows that it waits
 const CANDIDATES = 8;
 const NBEST = 5;
-const BEAMS = [1, 2, 3, 4, 5, 8, 10];
-const BEAM = 5; // of a model whose own is 1, by which nothing could be compared
+const BEAM_SIZES = [1, 2, 3, 4, 5, 8, 10];
+const DEFAULT_BEAM_SIZE = 5; // for a model whose own is 1, which has no alternatives to compare
 
-const state = { models: [], limits: null, model: null, beam: BEAM, lines: [""], chosen: 0, ...nothing(), ownKey: "" };
+const state = {
+  models: [],
+  limits: null,
+  model: null,
+  beamSize: DEFAULT_BEAM_SIZE,
+  lines: [""],
+  lineIndex: 0,
+  ...emptyOutput(),
+  uneditedKey: "",
+};
 const histories = new Map();
-const known = new Known();
-const refused = new Known();
-let question = null;
-let typing = 0;
+const translatedLines = new LineCache();
+const refusedLines = new LineCache();
+let pendingRequest = null;
+let typingTimer = 0;
 let composing = false;
 
 const textField = byId("text");
-const line = () => state.lines[state.chosen] ?? "";
-// whether what is shown came of what stands in the field
-const fresh = () => state.answer?.source === line();
-const setting = () => `${state.model.name}\n${state.beam}`;
+const currentLine = () => state.lines[state.lineIndex] ?? "";
+// whether the output belongs to the current line
+const isCurrent = () => state.translation?.source === currentLine();
+const settingsKey = () => `${state.model.name}\n${state.beamSize}`;
 
-// `edits` are the changes that the answer holds; those of the history may still be asked for.
-function nothing() {
-  return { answer: null, edits: edits.NONE, own: null, request: null };
+// `edits` are those of the displayed translation; the history may hold newer ones.
+function emptyOutput() {
+  return { translation: null, edits: edits.NO_EDITS, unedited: null, request: null };
 }
 
-// Changes belong to a line as one model reads it, and wait there for its return.
+// Each line has its own edits for each model, which persist while another line or model is shown.
 function history() {
-  const key = `${state.model.name}\n${line()}`;
-  if (!histories.has(key)) histories.set(key, new edits.History());
+  const key = `${state.model.name}\n${currentLine()}`;
+  if (!histories.has(key)) histories.set(key, new edits.EditHistory());
   return histories.get(key);
 }
 
-function body(text, changes) {
+function requestBody(text, currentEdits) {
   return {
     model: state.model.name,
     text,
     attention: true,
-    ...(heat.needsLayers(state.model) && { layers: true }),
-    influence: heat.needsInfluence(state.model),
+    ...(heatmaps.needsLayers(state.model) && { layers: true }),
+    influence: heatmaps.needsInfluence(state.model),
     candidates: CANDIDATES,
     tree: true,
-    beam_size: state.beam,
-    nbest: Math.min(NBEST, state.beam),
-    ...edits.asked(changes),
+    beam_size: state.beamSize,
+    nbest: Math.min(NBEST, state.beamSize),
+    ...edits.requestFields(currentEdits),
   };
 }
 
-const refresh = () => ask();
-
-// Ask for what is in view; whatever was asked before is no longer waited for. After a change that had to
-// be taken back, the answer comes with the word of its refusal.
-async function ask(refusal = null) {
-  clearTimeout(typing);
-  question?.abort();
+// Translate the current line, and the other lines that are not cached; abort the previous request.
+// `refusal` is the error of an edit that was just reverted; it is shown together with the response.
+async function refresh(refusal = null) {
+  clearTimeout(typingTimer);
+  pendingRequest?.abort();
   if (!state.model) return start();
-  drawList();
-  if (!line().trim()) return clear();
-  question = new AbortController();
-  const { signal } = question;
-  const slow = setTimeout(() => working(true), PATIENCE);
+  drawLineList();
+  if (!currentLine().trim()) return clear();
+  pendingRequest = new AbortController();
+  const { signal } = pendingRequest;
+  const progressTimer = setTimeout(() => showProgress(true), PROGRESS_DELAY);
   try {
-    const rest = others(signal).catch((problem) => problem);
-    const [answer, own] = await Promise.all([detail(signal), ownAnswer(signal)]);
+    const otherLines = translateOtherLines(signal).catch((error) => error);
+    const [output, unedited] = await Promise.all([translateCurrentLine(signal), translateUnedited(signal)]);
     if (signal.aborted) return;
-    Object.assign(state, answer, { own: own ?? answer.answer, ownKey: `${setting()}\n${line()}` });
-    if (refusal) trouble.report(refusal, true);
-    else trouble.note("");
+    const uneditedKey = `${settingsKey()}\n${currentLine()}`;
+    Object.assign(state, output, { unedited: unedited ?? output.translation, uneditedKey });
+    if (refusal) banner.showError(refusal, true);
+    else banner.showNotice("");
     draw();
-    // for whoever drives the page: one more answer is drawn
-    byId("result").dataset.answers = Number(byId("result").dataset.answers ?? 0) + 1;
-    announce(say("translated", state.answer.text || say("emptyOutput")));
-    const problem = await rest;
-    if (problem) throw problem;
-  } catch (problem) {
-    if (!signal.aborted && problem.name !== "AbortError") refuse(problem);
+    // tests wait for this counter
+    byId("output").dataset.responses = Number(byId("output").dataset.responses ?? 0) + 1;
+    announce(message("translated", state.translation.text || message("emptyOutput")));
+    const error = await otherLines;
+    if (error) throw error;
+  } catch (error) {
+    if (!signal.aborted && error.name !== "AbortError") handleError(error);
   } finally {
-    clearTimeout(slow);
-    if (!signal.aborted) working(false);
+    clearTimeout(progressTimer);
+    if (!signal.aborted) showProgress(false);
   }
 }
 
-const patience = (signal) => ({ signal, onWait: (seconds) => trouble.note(say("busy", seconds)) });
+const requestOptions = (signal) => ({ signal, onWait: (seconds) => banner.showNotice(message("busy", seconds)) });
 
-async function detail(signal) {
-  const { now } = history();
-  const request = body(line(), now);
+async function translateCurrentLine(signal) {
+  const { current } = history();
+  const request = requestBody(currentLine(), current);
   try {
-    const { translations } = await translate(request, patience(signal));
-    return { request, answer: translations[0], edits: now };
-  } catch (problem) {
-    // nobody else's refusal takes a change back
-    problem.ofChange = problem.status === 422 && !edits.untouched(now);
-    throw problem;
+    const { translations } = await translate(request, requestOptions(signal));
+    return { request, translation: translations[0], edits: current };
+  } catch (error) {
+    // only this request's refusal may revert an edit
+    error.causedByEdit = error.status === 422 && !edits.isEmpty(current);
+    throw error;
   }
 }
 
-// What the model says by itself, to compare with.
-async function ownAnswer(signal) {
-  if (edits.untouched(history().now)) return null;
-  if (state.own && state.ownKey === `${setting()}\n${line()}`) return state.own;
-  const request = { model: state.model.name, text: line(), beam_size: state.beam };
-  const { translations } = await translate(request, patience(signal));
+// The model's own translation, for comparison; null if there are no edits.
+async function translateUnedited(signal) {
+  if (edits.isEmpty(history().current)) return null;
+  if (state.unedited && state.uneditedKey === `${settingsKey()}\n${currentLine()}`) return state.unedited;
+  const request = { model: state.model.name, text: currentLine(), beam_size: state.beamSize };
+  const { translations } = await translate(request, requestOptions(signal));
   return translations[0];
 }
 
-// The other lines get their text alone, as many in one request as the server takes.
-async function others(signal) {
-  const key = setting();
-  const told = (one) => known.get(key, one) ?? refused.get(key, one);
-  const missing = state.lines.filter((one, index) => one.trim() && index !== state.chosen && told(one) === undefined);
-  await askAll([...new Set(missing)], state.limits.lines, {
-    ask: async (lines) => {
-      const request = { model: state.model.name, text: lines, beam_size: state.beam };
-      const { translations } = await translate(request, patience(signal));
-      for (const [index, one] of translations.entries()) known.set(key, lines[index], one.text);
-      drawList();
+// The other lines need only their text; a request holds as many as the server allows.
+async function translateOtherLines(signal) {
+  const key = settingsKey();
+  const cached = (line) => translatedLines.get(key, line) ?? refusedLines.get(key, line);
+  const missing = state.lines.filter(
+    (line, index) => line.trim() && index !== state.lineIndex && cached(line) === undefined,
+  );
+  await translateLines([...new Set(missing)], state.limits.lines, {
+    translate: async (lines) => {
+      const request = { model: state.model.name, text: lines, beam_size: state.beamSize };
+      const { translations } = await translate(request, requestOptions(signal));
+      for (const [index, one] of translations.entries()) translatedLines.set(key, lines[index], one.text);
+      drawLineList();
     },
-    declined: trouble.declined,
-    refuse: (one, problem) => {
-      refused.set(key, one, problem.message || say("refused", "", problem.status));
-      drawList();
+    isInputError: banner.isInputError,
+    refuse: (line, error) => {
+      refusedLines.set(key, line, error.message || message("refused", "", error.status));
+      drawLineList();
     },
   });
 }
 
-function working(now) {
-  byId("working").hidden = !now;
-  byId("result").setAttribute("aria-busy", String(now));
+function showProgress(visible) {
+  byId("progress").hidden = !visible;
+  byId("output").setAttribute("aria-busy", String(visible));
 }
 
 const announce = (text) => (byId("announcer").textContent = text);
 
-function refuse(problem) {
-  if (problem.status === undefined) throw problem;
-  if (problem.ofChange) return takeBack(problem);
-  // an answer to another text must not stand beside this one
-  if (!fresh()) clear();
-  trouble.report(problem);
+function handleError(error) {
+  if (error.status === undefined) throw error;
+  if (error.causedByEdit) return revertEdit(error);
+  // do not show the translation of another text next to the error
+  if (!isCurrent()) clear();
+  banner.showError(error);
 }
 
-// A change that cannot be is taken back; what it was made to is shown, and asked for where it never was.
-function takeBack(problem) {
-  history().forget();
-  if (!fresh() || state.edits !== history().now) return ask(problem);
+// Undo an edit that the server refused; translate the state before it unless that is still displayed.
+function revertEdit(error) {
+  history().discard();
+  if (!isCurrent() || state.edits !== history().current) return refresh(error);
   draw();
-  trouble.report(problem, true);
+  banner.showError(error, true);
 }
 
 function clear() {
-  Object.assign(state, nothing());
-  working(false);
-  trouble.note("");
-  byId("answer").hidden = true;
-  byId("waiting").hidden = false;
+  Object.assign(state, emptyOutput());
+  showProgress(false);
+  banner.showNotice("");
+  byId("details").hidden = true;
+  byId("empty").hidden = false;
 }
 
-// What the words and the maps have in common.
-function shared() {
-  const { lost, gained } = difference(state.own.tokens, state.answer.tokens);
-  const changed = edits.untouched(state.edits) ? new Set() : gained;
-  return { translation: state.answer, changed, lost, open: openMenu };
+// What the token rows, the heatmaps and the edits have in common.
+function drawingContext() {
+  const { removed, added } = tokenDiff(state.unedited.tokens, state.translation.tokens);
+  const changed = edits.isEmpty(state.edits) ? new Set() : added;
+  return { translation: state.translation, changed, removed, open: openTokenMenu };
 }
 
-function drawMaps() {
-  if (fresh()) heat.drawHeat({ ...shared(), model: state.model, pins: state.edits.pins, pin });
+function drawHeatmaps() {
+  if (isCurrent()) heatmaps.drawPanel({ ...drawingContext(), model: state.model, pins: state.edits.pins, pin: togglePin });
 }
 
 function draw() {
-  const { answer, own } = state;
-  if (!answer || !fresh()) return;
-  byId("waiting").hidden = true;
-  byId("answer").hidden = false;
-  byId("translation").textContent = answer.text || say("emptyOutput");
-  byId("figures").textContent = figures(answer, own, state.edits);
-  byId("notes").replaceChildren(...(answer.notes ?? []).map((note) => element("li", { lang: "en" }, note)));
-  drawWhatIf({ history: history(), now: state.edits, own, change, ...shared() });
-  drawStrips(byId("words"), { ...shared(), point: (place) => heat.pointAt(place) });
-  drawMaps();
-  drawAlternatives();
-  drawSearch();
-  drawList();
-  forgetCopy();
+  const { translation, unedited } = state;
+  if (!translation || !isCurrent()) return;
+  byId("empty").hidden = true;
+  byId("details").hidden = false;
+  byId("translation").textContent = translation.text || message("emptyOutput");
+  byId("score").textContent = scoreText(translation, unedited, state.edits);
+  byId("notes").replaceChildren(...(translation.notes ?? []).map((note) => element("li", { lang: "en" }, note)));
+  drawEdits({ history: history(), current: state.edits, unedited, change: changeEdits, ...drawingContext() });
+  drawTokenRows(byId("tokens"), { ...drawingContext(), point: (place) => heatmaps.pointAt(place) });
+  drawHeatmaps();
+  drawNbestOutputs();
+  drawSearchTree();
+  drawLineList();
+  clearCopyStatus();
 }
 
-function figures(answer, own, now) {
-  const score = (one) => logarithm(one.score, 3);
-  const told = say("score", score(answer), chance(Math.exp(answer.score)));
-  return edits.untouched(now) ? told : `${told} · ${say("scoreBefore", score(own))}`;
+function scoreText(translation, unedited, currentEdits) {
+  const score = (one) => formatLogProbability(one.score, 3);
+  const text = message("score", score(translation), formatProbability(Math.exp(translation.score)));
+  return edits.isEmpty(currentEdits) ? text : `${text} · ${message("scoreBefore", score(unedited))}`;
 }
 
-function drawAlternatives() {
-  const now = state.edits;
-  const picked = edits.wholeOf(now);
-  const among = picked?.among ?? (state.answer.alternatives?.length ? state.answer.alternatives : [state.answer]);
-  const choose = (index) => {
-    const before = picked ? edits.drop(now, picked) : now;
-    change(index === 0 ? before : edits.whole(before, among[index], among));
+function drawNbestOutputs() {
+  const { translation, edits: current } = state;
+  const forced = edits.forcedOutput(current);
+  const outputs = forced?.outputs ?? (translation.alternatives?.length ? translation.alternatives : [translation]);
+  const select = (index) => {
+    const unforced = forced ? edits.removeChange(current, forced) : current;
+    changeEdits(index === 0 ? unforced : edits.forceOutput(unforced, outputs[index], outputs));
   };
-  byId("ranking").textContent = say("ranking", state.model.search.length_penalty);
-  drawNbest({ translation: state.answer, among, choose });
+  byId("ranking").textContent = message("ranking", state.model.search.length_penalty);
+  drawNbest({ translation, outputs, select });
 }
 
-function drawSearch() {
-  if (byId("beam-details").open && state.answer) byId("tree").replaceChildren(listTree(state.answer), drawTree(state.answer));
+function drawSearchTree() {
+  const { translation } = state;
+  if (byId("search-details").open && translation) {
+    byId("tree").replaceChildren(listBeamTree(translation), drawBeamTree(translation));
+  }
 }
 
-function drawList() {
-  const textOf = (one) => (fresh() && one === line() ? state.answer.text : known.get(setting(), one));
-  const refusalOf = (one) => refused.get(setting(), one);
-  drawLines({ lines: state.lines, chosen: state.chosen, textOf, refusalOf, choose });
+function drawLineList() {
+  const textOf = (line) =>
+    isCurrent() && line === currentLine() ? state.translation.text : translatedLines.get(settingsKey(), line);
+  const refusalOf = (line) => refusedLines.get(settingsKey(), line);
+  drawLines({ lines: state.lines, current: state.lineIndex, textOf, refusalOf, select: selectLine });
 }
 
-// What the model by itself made of a line stays in the list when another one is shown.
-function leave() {
-  if (fresh()) known.set(setting(), line(), state.own.text);
+// The list shows the model's own translation of a line that is no longer current.
+function cacheCurrentLine() {
+  if (isCurrent()) translatedLines.set(settingsKey(), currentLine(), state.unedited.text);
 }
 
-function choose(index) {
-  leave();
-  state.chosen = index;
+function selectLine(index) {
+  cacheCurrentLine();
+  state.lineIndex = index;
   refresh();
 }
 
-function change(now, spoken) {
-  if (!fresh()) return;
-  history().record(now);
-  if (spoken) announce(say(spoken));
+function changeEdits(newEdits, announcement) {
+  if (!isCurrent()) return;
+  history().record(newEdits);
+  if (announcement) announce(message(announcement));
   refresh();
 }
 
-function pin(target, source) {
-  const now = history().now;
-  change(now.pins[target] === source ? edits.unpin(now, target) : edits.pin(now, target, source));
+function togglePin(target, source) {
+  const { current } = history();
+  changeEdits(current.pins[target] === source ? edits.unpin(current, target) : edits.pin(current, target, source));
 }
 
-function openMenu(at, node) {
-  const { answer, model } = state;
-  const now = history().now;
-  menu.open(
+function openTokenMenu(step, node) {
+  const { translation, model } = state;
+  const { current } = history();
+  openMenu(
     {
-      token: answer.tokens[at] ?? null,
-      copied: Boolean(answer.unknown?.[at]),
-      score: answer.token_scores[at],
-      candidates: answer.candidates?.[at] ?? [],
-      // the server takes no length of 0, and a model bound to the source's length takes none at all
-      endable: at > 0 && !model.search.same_length,
-      sources: answer.source_tokens,
-      weights: model.attention ? heat.looked(answer)?.[at] : null,
-      pinned: now.pins[at] ?? null,
-      take: (token) => change(edits.take(now, answer, at, token)),
-      pin: (source) => change(source === null ? edits.unpin(now, at) : edits.pin(now, at, source)),
+      token: translation.tokens[step] ?? null,
+      copied: Boolean(translation.unknown?.[step]),
+      score: translation.token_scores[step],
+      candidates: translation.candidates?.[step] ?? [],
+      // the server accepts no max_length of 0, and a model with same_length accepts none at all
+      canEnd: step > 0 && !model.search.same_length,
+      source: translation.source_tokens,
+      weights: model.attention ? heatmaps.selectedAttention(translation)?.[step] : null,
+      pinned: current.pins[step] ?? null,
+      replace: (token) => changeEdits(edits.replaceToken(current, translation, step, token)),
+      pin: (source) => changeEdits(source === null ? edits.unpin(current, step) : edits.pin(current, step, source)),
     },
     node,
   );
 }
 
-function undo(again) {
-  if (!state.model || !(again ? history().redoable : history().undoable)) return;
-  if (again) history().redo();
-  else history().undo();
+function undo() {
+  if (!state.model || !history().canUndo) return;
+  history().undo();
   refresh();
 }
 
-function typed() {
-  clearTimeout(typing);
-  // letters that an input method has not yet written are no text
+function redo() {
+  if (!state.model || !history().canRedo) return;
+  history().redo();
+  refresh();
+}
+
+function onInput() {
+  clearTimeout(typingTimer);
+  // text that an input method still composes is not final
   if (composing) return;
-  leave();
-  state.lines = split(textField.value);
-  state.chosen = lineAt(textField.value, textField.selectionStart);
-  typing = setTimeout(refresh, PAUSE);
+  cacheCurrentLine();
+  state.lines = splitLines(textField.value);
+  state.lineIndex = lineAt(textField.value, textField.selectionStart);
+  typingTimer = setTimeout(() => refresh(), TYPING_DELAY);
 }
 
-function compose(now) {
-  composing = now;
-  typed();
+function setComposing(active) {
+  composing = active;
+  onInput();
 }
 
-// The line with the cursor is shown. Before a text has been taken in, its lines are not yet these.
-function moved() {
-  const { value, selectionStart: at, selectionEnd } = textField;
-  if (document.activeElement !== textField || at !== selectionEnd || value !== state.lines.join("\n")) return;
-  if (lineAt(value, at) !== state.chosen) typed();
+// Show the line of the caret. While an input event is pending, `state.lines` is out of date.
+function onSelectionChange() {
+  const { value: text, selectionStart: caret, selectionEnd } = textField;
+  if (document.activeElement !== textField || caret !== selectionEnd || text !== state.lines.join("\n")) return;
+  if (lineAt(text, caret) !== state.lineIndex) onInput();
 }
 
-function use(name) {
+function selectModel(name) {
   state.model = state.models.find((one) => one.name === name) ?? state.models[0];
-  heat.reset();
-  const own = state.model.search.beam_size;
-  // the server takes a model's own beam, though it were larger
-  const most = Math.max(state.limits.beam_size, own);
-  state.beam = own > 1 ? own : Math.min(BEAM, most);
-  const beams = [...new Set([...BEAMS, own])].filter((beam) => beam <= most).sort((a, b) => a - b);
-  fill(byId("beam"), beams.map((beam) => [String(beam), String(beam)]), String(state.beam));
-  relabel();
+  heatmaps.resetSelection();
+  const ownBeamSize = state.model.search.beam_size;
+  // the server accepts a model's own beam size even if it exceeds the limit
+  const maxBeamSize = Math.max(state.limits.beam_size, ownBeamSize);
+  state.beamSize = ownBeamSize > 1 ? ownBeamSize : Math.min(DEFAULT_BEAM_SIZE, maxBeamSize);
+  const beamSizes = [...new Set([...BEAM_SIZES, ownBeamSize])].filter((size) => size <= maxBeamSize);
+  const options = beamSizes.sort((a, b) => a - b).map((size) => [String(size), String(size)]);
+  fillSelect(byId("beam-size"), options, String(state.beamSize));
+  redrawTexts();
 }
 
-// Whatever is not in the HTML is said again when the language or the model changes.
-function relabel() {
-  trouble.retell();
+// Redraw all texts that scripts draw, after a change of language or model.
+function redrawTexts() {
+  banner.redrawError();
   if (!state.model) return;
-  byId("model-facts").textContent = `${state.model.name} · ${say("facts", state.model)}`;
-  heat.prepare(state.model, () => (heat.lacks(state.answer, state.model) ? refresh() : draw()));
+  byId("model-facts").textContent = `${state.model.name} · ${message("facts", state.model)}`;
+  heatmaps.prepareControls(state.model, () =>
+    heatmaps.lacksFields(state.translation, state.model) ? refresh() : draw(),
+  );
   draw();
 }
 
-function copyAll(kind) {
-  if (!state.answer) return;
-  const { request, answer } = state;
-  const textOf = (one) => (one === answer.source ? answer.text : (known.get(setting(), one) ?? ""));
-  const makers = {
-    Text: () => split(textField.value.trimEnd()).map(textOf).join("\n"),
-    Svg: () => heat.pictures(),
-    Json: () => JSON.stringify({ request, model: state.model.name, translation: answer }, null, 1),
+function copyAs(format) {
+  if (!state.translation) return;
+  const { request, translation } = state;
+  const textOf = (line) =>
+    line === translation.source ? translation.text : (translatedLines.get(settingsKey(), line) ?? "");
+  const formatters = {
+    Text: () => splitLines(textField.value.trimEnd()).map(textOf).join("\n"),
+    Svg: () => heatmaps.visibleHeatmapsAsSvg(),
+    Json: () => JSON.stringify({ request, model: state.model.name, translation }, null, 1),
   };
-  copy(makers[kind](), `copied${kind}`);
+  copy(formatters[format](), `copied${format}`);
 }
 
 async function start() {
   try {
     const { models, limits } = await fetchModels();
     Object.assign(state, { models, limits });
-  } catch (problem) {
-    return refuse(problem);
+  } catch (error) {
+    return handleError(error);
   }
-  trouble.note("");
+  banner.showNotice("");
   const names = state.models.map(({ name }) => [name, name]);
   byId("model-field").hidden = names.length < 2;
-  fill(byId("model"), names, names[0][0]);
-  use(names[0][0]);
-  if (textField.value) typed();
+  fillSelect(byId("model"), names, names[0][0]);
+  selectModel(names[0][0]);
+  if (textField.value) onInput();
 }
 
-function listen() {
-  textField.addEventListener("input", typed);
-  textField.addEventListener("compositionstart", () => compose(true));
-  textField.addEventListener("compositionend", () => compose(false));
-  document.addEventListener("selectionchange", moved);
+function addListeners() {
+  textField.addEventListener("input", onInput);
+  textField.addEventListener("compositionstart", () => setComposing(true));
+  textField.addEventListener("compositionend", () => setComposing(false));
+  document.addEventListener("selectionchange", onSelectionChange);
   byId("model").addEventListener("change", (event) => {
     clear();
-    use(event.target.value);
+    selectModel(event.target.value);
     refresh();
   });
-  byId("beam").addEventListener("change", (event) => {
-    state.beam = Number(event.target.value);
+  byId("beam-size").addEventListener("change", (event) => {
+    state.beamSize = Number(event.target.value);
     refresh();
   });
-  byId("undo").addEventListener("click", () => undo(false));
-  byId("redo").addEventListener("click", () => undo(true));
-  byId("again").addEventListener("click", refresh);
-  byId("beam-details").addEventListener("toggle", drawSearch);
-  for (const kind of ["Text", "Svg", "Json"]) byId(`copy-${kind.toLowerCase()}`).addEventListener("click", () => copyAll(kind));
-  window.addEventListener("online", () => trouble.standing() && refresh());
+  byId("undo").addEventListener("click", undo);
+  byId("redo").addEventListener("click", redo);
+  byId("retry").addEventListener("click", () => refresh());
+  byId("search-details").addEventListener("toggle", drawSearchTree);
+  for (const format of ["Text", "Svg", "Json"]) {
+    byId(`copy-${format.toLowerCase()}`).addEventListener("click", () => copyAs(format));
+  }
+  window.addEventListener("online", () => banner.hasError() && refresh());
   document.addEventListener("keydown", (event) => {
     if (!(event.ctrlKey || event.metaKey) || event.target === textField) return;
     const key = event.key.toLowerCase();
     if (key !== "z" && key !== "y") return;
     event.preventDefault();
-    undo(key === "y" || event.shiftKey);
+    if (key === "y" || event.shiftKey) redo();
+    else undo();
   });
   let width = 0;
   new ResizeObserver(([{ contentRect }]) => {
     if (Math.abs(contentRect.width - width) < 8) return;
     width = contentRect.width;
-    drawMaps();
-  }).observe(byId("result"));
+    drawHeatmaps();
+  }).observe(byId("output"));
 }
 
-prepareSwitches(relabel);
-listen();
+preparePreferences(redrawTexts);
+addListeners();
 start();

@@ -1,5 +1,7 @@
-// A weight as a color: dark violet for 0, yellow for 1, lighter all the way, as in viridis.
-// The anchors are those of the terminal and of the files, so that one weight has one color.
+// The color of a weight: dark violet for 0, yellow for 1, monotonically lighter, as in viridis.
+// The terminal and the picture files use the same anchors.
+
+import { roundHalfEven } from "./number_format.js";
 
 const ANCHORS = [
   [68, 1, 84],
@@ -12,45 +14,20 @@ const ANCHORS = [
 export function ramp(weight) {
   const position = Math.min(Math.max(weight, 0), 1) * (ANCHORS.length - 1);
   const below = Math.min(Math.trunc(position), ANCHORS.length - 2);
-  const share = position - below;
-  return ANCHORS[below].map((low, part) => even(low + share * (ANCHORS[below + 1][part] - low)));
+  const fraction = position - below;
+  return ANCHORS[below].map((low, channel) => roundHalfEven(low + fraction * (ANCHORS[below + 1][channel] - low)));
 }
 
-// Black or white, whichever stands out more (the contrasts of WCAG 2 are equal at 0.1791).
+// Black or white, whichever has more contrast (by WCAG 2, the contrasts are equal at luminance 0.1791).
 export function ink(color) {
   return luminance(color) > 0.1791 ? [0, 0, 0] : [255, 255, 255];
 }
 
 function luminance(color) {
   const [red, green, blue] = color
-    .map((part) => part / 255)
+    .map((channel) => channel / 255)
     .map((x) => (x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4));
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
-export const hex = (color) => "#" + color.map((part) => part.toString(16).padStart(2, "0")).join("");
-
-// Halves go to the even number, as they do in Python.
-function even(exact) {
-  const low = Math.floor(exact);
-  return exact - low === 0.5 ? low + (low % 2) : Math.round(exact);
-}
-
-// Nothing where it would be 0.
-export function percent(weight) {
-  const rounded = even(100 * weight);
-  return rounded ? String(rounded) : "";
-}
-
-// A logarithm for reading, with a true minus.
-export function logarithm(score, digits) {
-  const tiny = score !== 0 && Math.abs(score) < 0.5 * 10 ** -digits;
-  return (tiny ? score.toPrecision(2) : score.toFixed(digits)).replaceAll("-", "−");
-}
-
-// A probability for reading: more digits where it is small.
-export function chance(probability) {
-  const exact = 100 * probability;
-  if (exact >= 9.95) return `${Math.round(exact)} %`;
-  return exact >= 0.095 ? `${exact.toFixed(1)} %` : "< 0.1 %";
-}
+export const hex = (color) => "#" + color.map((channel) => channel.toString(16).padStart(2, "0")).join("");

@@ -1,22 +1,22 @@
-// Elements built by hand: text goes in as text, so that no line and no token can become markup.
+// Helpers that build elements. Text is always inserted as text, so no token can become markup.
 
-const SVG = "http://www.w3.org/2000/svg";
+const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
 
-function filled(node, attributes, children) {
-  for (const [name, value] of Object.entries(attributes)) {
-    if (value === null || value === undefined || value === false) continue;
-    node.setAttribute(name, value === true ? "" : String(value));
+function build(node, attributes, children) {
+  for (const [name, content] of Object.entries(attributes)) {
+    if (content === null || content === undefined || content === false) continue;
+    node.setAttribute(name, content === true ? "" : String(content));
   }
   node.append(...children.filter((child) => child !== null));
   return node;
 }
 
 export function element(name, attributes = {}, ...children) {
-  return filled(document.createElement(name), attributes, children);
+  return build(document.createElement(name), attributes, children);
 }
 
-export function drawn(name, attributes = {}, ...children) {
-  return filled(document.createElementNS(SVG, name), attributes, children);
+export function svgElement(name, attributes = {}, ...children) {
+  return build(document.createElementNS(SVG_NAMESPACE, name), attributes, children);
 }
 
 export function button(attributes, onClick, ...children) {
@@ -27,9 +27,10 @@ export function button(attributes, onClick, ...children) {
 
 export const byId = (id) => document.getElementById(id);
 
-export function fill(select, options, chosen) {
+// options: [name, label] pairs
+export function fillSelect(select, options, selected) {
   select.replaceChildren(
-    ...options.map(([value, label]) => element("option", { value, selected: value === chosen }, label)),
+    ...options.map(([name, label]) => element("option", { value: name, selected: name === selected }, label)),
   );
-  select.value = chosen;
+  select.value = selected;
 }

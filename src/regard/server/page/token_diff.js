@@ -1,6 +1,6 @@
-// Which tokens two outputs do not share, by their longest common subsequence.
+// The tokens that two outputs do not share, by their longest common subsequence.
 
-export function difference(before, after) {
+export function tokenDiff(before, after) {
   const rows = before.length + 1;
   const columns = after.length + 1;
   const common = Array.from({ length: rows }, () => new Uint16Array(columns));
@@ -10,19 +10,19 @@ export function difference(before, after) {
         before[i] === after[j] ? common[i + 1][j + 1] + 1 : Math.max(common[i + 1][j], common[i][j + 1]);
     }
   }
-  const lost = new Set(before.keys());
-  const gained = new Set(after.keys());
+  const removed = new Set(before.keys());
+  const added = new Set(after.keys());
   let [i, j] = [0, 0];
   while (i < before.length && j < after.length) {
     if (before[i] === after[j]) {
-      lost.delete(i++);
-      gained.delete(j++);
+      removed.delete(i++);
+      added.delete(j++);
     } else if (common[i + 1][j + 1] === common[i][j]) {
-      // one in the place of the other, where nothing is lost by seeing it so
+      // count it as a substitution if the subsequence stays as long
       i++;
       j++;
     } else if (common[i + 1][j] >= common[i][j + 1]) i++;
     else j++;
   }
-  return { lost, gained };
+  return { removed, added };
 }

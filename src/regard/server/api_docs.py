@@ -1,34 +1,37 @@
-"""The page at /docs: the OpenAPI document to read, without a script and from no other host."""
+"""The page at /docs: the OpenAPI document as HTML, without scripts or files of other hosts."""
 
 import json
 from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Any
 
-Tree = dict[str, Any]
+from regard.server import messages
+
+JsonObject = dict[str, Any]
 
 
-def page(document: Tree) -> str:
-    """Write the document as HTML."""
+def api_docs_html(document: JsonObject) -> str:
+    """Write an OpenAPI document as HTML."""
     title = escape(document["info"]["title"])
+    page_title = messages.API_DOCS_TITLE.format(title=title)
     return "\n".join(
         (
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f'<title>{title}: the API</title>\n<link rel="stylesheet" href="/docs.css">',
-            # without it a browser would ask for an icon that is not there
+            f'<title>{page_title}</title>\n<link rel="stylesheet" href="/docs.css">',
+            # without it a browser would request an icon that does not exist
             '<link rel="icon" href="data:,">',
             f"</head>\n<body>\n<h1>{title}</h1>\n<p>{escape(document['info']['description'])}</p>",
-            '<p>As a document for programs: <a href="/openapi.json">/openapi.json</a></p>\n<main>',
+            f'<p>{messages.API_DOCS_OPENAPI} <a href="/openapi.json">/openapi.json</a></p>\n<main>',
             *_routes(document),
-            "<h2>Schemas</h2>",
+            f"<h2>{messages.API_DOCS_SCHEMAS}</h2>",
             *_schemas(document["components"]["schemas"]),
             "</main>\n</body>\n</html>\n",
         )
     )
 
 
-def _routes(document: Tree) -> Iterator[str]:
+def _routes(document: JsonObject) -> Iterator[str]:
     for path, methods in document["paths"].items():
         for method, route in methods.items():
             name = f"{method.upper()} {path}"
@@ -36,21 +39,21 @@ def _routes(document: Tree) -> Iterator[str]:
             yield f"<p>{escape(route['summary'])}</p>"
             if "requestBody" in route:
                 body = route["requestBody"]["content"]["application/json"]
-                yield f"<p>Takes {_type(body['schema'])}, as</p>"
+                yield f"<p>{messages.API_DOCS_BODY.format(schema=_type(body['schema']))}</p>"
                 yield f"<pre>{escape(json.dumps(body['example'], ensure_ascii=False))}</pre>"
             rows = [
-                (status, _answer(answer["content"]), escape(answer["description"]))
-                for status, answer in route["responses"].items()
+                (status, _content(response["content"]), escape(response["description"]))
+                for status, response in route["responses"].items()
             ]
-            yield _table(("status", "answer", "when"), rows)
+            yield _table(messages.API_DOCS_RESPONSE_COLUMNS, rows)
             yield "</section>"
 
 
-def _answer(content: Tree) -> str:
+def _content(content: JsonObject) -> str:
     return "<br>".join(f"{escape(media)}: {_type(one['schema'])}" for media, one in content.items())
 
 
-def _schemas(schemas: Tree) -> Iterator[str]:
+def _schemas(schemas: JsonObject) -> Iterator[str]:
     for name, schema in sorted(schemas.items()):
         required = schema.get("required", [])
         yield f'<section id="{escape(name)}">\n<h3>{escape(name)}</h3>'
@@ -63,7 +66,7 @@ def _schemas(schemas: Tree) -> Iterator[str]:
             )
             for field, one in schema.get("properties", {}).items()
         ]
-        yield _table(("field", "type", "meaning"), rows)
+        yield _table(messages.API_DOCS_FIELD_COLUMNS, rows)
         yield "</section>"
 
 
@@ -73,8 +76,8 @@ def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     return f"<table>\n<tr>{names}</tr>\n" + "\n".join(lines) + "\n</table>"
 
 
-def _type(schema: Tree) -> str:
-    """Say a type in a few words, with a link to a schema that has a name."""
+def _type(schema: JsonObject) -> str:
+    """Describe a type in a few words, with a link to a schema that has a name."""
     if "$ref" in schema:
         name = escape(schema["$ref"].rpartition("/")[2])
         return f'<a href="#{name}">{name}</a>'
@@ -88,13 +91,10 @@ def _type(schema: Tree) -> str:
     return escape(kind) + _bounds(schema)
 
 
-def _bounds(schema: Tree) -> str:
-    names = {
-        "minimum": "at least {}",
-        "exclusiveMinimum": "above {}",
-        "maximum": "at most {}",
-        "maxLength": "at most {:,} characters",
-        "maxItems": "at most {:,}",
-    }
-    found = [words.format(schema[name]) for name, words in names.items() if name in schema]
-    return f" ({', '.join(found)})" if found else ""
+def _bounds(schema: JsonObject) -> str:
+    bounds = [
+        text.format(schema[name])
+        for name, text in messages.API_DOCS_BOUNDS.items()
+        if name in schema
+    ]
+    return f" ({', '.join(bounds)})" if bounds else ""

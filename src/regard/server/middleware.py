@@ -1,4 +1,4 @@
-"""What every request passes and every answer gets: hosts, headers, counts, errors kept inside."""
+"""ASGI middleware around every request: Host check, security headers, metrics, error handling."""
 
 import logging
 import time
@@ -8,11 +8,12 @@ from typing import final
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from regard.server.problems import BROKEN, problem
+from regard.server import messages
+from regard.server.problem_details import problem_response
 
 log = logging.getLogger("regard.server")
 
-HEADERS = {
+SECURITY_HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
         "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -24,56 +25,57 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
 
-OPEN = ("/healthz", "/readyz", "/metrics")
-"""What answers under any name: whoever watches a server calls it by its address."""
+ANY_HOST_PATHS = ("/healthz", "/readyz", "/metrics")
+"""Paths without a Host check: monitoring calls a server by its address."""
 
 
 @final
-class Guard:
-    """Stands around the app; `hosts` are the names it may be called by, None being any."""
+class RequestMiddleware:
+    """Wraps the app; `hosts` are the accepted Host headers, None for any."""
 
     def __init__(
         self,
         app: ASGIApp,
         hosts: Collection[str] | None,
-        told: Callable[[str, int, float], None],
+        record_request: Callable[[str, int, float], None],
     ) -> None:
         self.app = app
         self.hosts = hosts
-        self.told = told
+        self.record_request = record_request
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on; whatever goes wrong inside is told to the log alone."""
+        """Pass a request on; details of an internal error go to the log only."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         start, status = time.perf_counter(), 0
 
-        async def answer(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
-                headers.update(HEADERS)
+                headers.update(SECURITY_HEADERS)
                 headers.setdefault("Cache-Control", "no-store")
             await send(message)
 
         try:
-            if self._known(scope):
-                await self.app(scope, receive, answer)
+            if self._host_allowed(scope):
+                await self.app(scope, receive, send_with_headers)
             else:
-                detail = "the Host of the request is not this server's; its own address would do"
-                await problem(421, detail)(scope, receive, answer)
+                response = problem_response(421, messages.WRONG_HOST)
+                await response(scope, receive, send_with_headers)
         except Exception:
-            log.exception("a request could not be answered")
+            log.exception(messages.LOG_REQUEST_FAILED)
             if not status:
-                await problem(500, BROKEN)(scope, receive, answer)
+                response = problem_response(500, messages.INTERNAL_ERROR)
+                await response(scope, receive, send_with_headers)
         finally:
-            self.told(_route(scope), status, time.perf_counter() - start)
+            self.record_request(_route(scope), status, time.perf_counter() - start)
 
-    def _known(self, scope: Scope) -> bool:
-        """Whether a request means us: a page elsewhere may have its name point to this address."""
-        if self.hosts is None or scope["path"] in OPEN:
+    def _host_allowed(self, scope: Scope) -> bool:
+        """Check the Host header, against DNS rebinding by pages of other sites."""
+        if self.hosts is None or scope["path"] in ANY_HOST_PATHS:
             return True
         host = Headers(scope=scope).get("host", "")
         name = host[: host.find("]") + 1] if host.startswith("[") else host.partition(":")[0]
@@ -81,5 +83,5 @@ class Guard:
 
 
 def _route(scope: Scope) -> str:
-    """Return the route that answered; paths that people made up are all one."""
+    """Return the matched route; unknown paths share one label, so clients cannot add labels."""
     return getattr(scope.get("route"), "path", "other")
