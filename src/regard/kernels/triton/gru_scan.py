@@ -44,19 +44,19 @@ class GruScan(torch.autograd.Function):
         rest = empty_float(x, T if after else 0, R, B, D)
         tf32, tile = uses_tf32(), tile_options(x)
         for t in range(T):
-            here = x[:, :, t]
+            x_t = x[:, :, t]
             if after:
                 step_kernels._renew[grid(B, D, R)](
-                    s.low[t], s.h[t], U, here, T * G, mask[:, :, t], T, s.rzn[t], rest[t],
+                    s.low[t], s.h[t], U, x_t, T * G, mask[:, :, t], T, s.rzn[t], rest[t],
                     s.h[t + 1], s.low[t + 1], B, D, tf32, **tile,
                 )  # fmt: skip
                 continue
             step_kernels._gates[grid(B, 2 * D, R)](
-                s.low[t], s.h[t], U, here, T * G, mask[:, :, t], T, s.rzn[t], s.rh[t], B, D, tf32,
+                s.low[t], s.h[t], U, x_t, T * G, mask[:, :, t], T, s.rzn[t], s.rh[t], B, D, tf32,
                 **tile,
             )  # fmt: skip
             step_kernels._blend[grid(B, D, R)](
-                s.rh[t], U, here[..., 2 * D :], T * G, s.h[t], s.rzn[t], s.h[t + 1], s.low[t + 1],
+                s.rh[t], U, x_t[..., 2 * D :], T * G, s.h[t], s.rzn[t], s.h[t + 1], s.low[t + 1],
                 B, D, tf32, **tile,
             )  # fmt: skip
         ctx.save_for_backward(U, s.h, s.low, s.rzn, rest if after else s.rh)
@@ -78,18 +78,18 @@ class GruScan(torch.autograd.Function):
         wide = WIDE if after else TILE
         parts = empty_float(U, 2, R, B, D)
         for t in range(T - 1, -1, -1):
-            here = dx[:, :, t]
+            dx_t = dx[:, :, t]
             step_kernels._blend_backward[R * B, triton.cdiv(D, 256)](
                 parts, 0 if t == T - 1 else len(parts), doutputs[:, :, t], T * D, carry, rzn[t],
-                h[t], saved[t] if after else None, here, T * G, None if du is None else du[t],
+                h[t], saved[t] if after else None, dx_t, T * G, None if du is None else du[t],
                 R * B, D, after, 256,
             )  # fmt: skip
             if not after:
                 step_kernels._reset_backward[grid(B, D, 2 * R)](
-                    here, T * G, UT, rzn[t], h[t], carry, parts, B, D, tf32, **tile
+                    dx_t, T * G, UT, rzn[t], h[t], carry, parts, B, D, tf32, **tile
                 )
             step_kernels._old_state_parts[grid(B, D, 2 * R if after else R, wide)](
-                here if du is None else du[t], T * G if du is None else G, UT, None, None, parts, B,
+                dx_t if du is None else du[t], T * G if du is None else G, UT, None, None, parts, B,
                 0 if after else 1, D, G if after else D, triton.cdiv(G, 2) if after else D, 0,
                 2 if after else 1, tf32, **tile_options(U, wide),
             )  # fmt: skip
@@ -107,9 +107,9 @@ class GruScan(torch.autograd.Function):
 def gru_before_scan(x: Tensor, h: Tensor, *, W: Tensor, U: Tensor, b: Tensor | None) -> Tensor:
     """`reference.gru_before_scan`"""
     projected = linear(x, W, bias=b)
-    everywhere = torch.ones(1, *x.shape[:2], dtype=torch.bool, device=x.device)
+    visible = torch.ones(1, *x.shape[:2], dtype=torch.bool, device=x.device)
     with autocast_disabled(x):
-        states = GruScan.apply(False, projected[None], h[None], U[None], everywhere)
+        states = GruScan.apply(False, projected[None], h[None], U[None], visible)
     return states[0]
 
 

@@ -98,18 +98,18 @@ class LookThenMove(torch.autograd.Function):
         wide = WIDE if after else TILE
         parts = empty_float(U, 4 if after else 3, B, D)
         for t in range(T - 1, -1, -1):
-            here = dx[:, t]
+            dx_t = dx[:, t]
             step_kernels._blend_backward[B, triton.cdiv(D, 256)](
                 parts, 0 if t == T - 1 else len(parts), doutputs[:, t], T * D, carry, rzn[t], h[t],
-                rest[t if after else 0], here, T * G, None if du is None else du[t], B, D, after,
+                rest[t if after else 0], dx_t, T * G, None if du is None else du[t], B, D, after,
                 256,
             )  # fmt: skip
             if not after:
                 step_kernels._reset_backward[grid(B, D, 2)](
-                    here, T * G, UT, rzn[t], h[t], carry, parts, B, D, tf32, **tile
+                    dx_t, T * G, UT, rzn[t], h[t], carry, parts, B, D, tf32, **tile
                 )
             step_kernels._weights_backward[B, triton.cdiv(S, 4)](
-                here, T * G, values, dweights[:, t], T * S, lengths, dalpha, S, G, 4,
+                dx_t, T * G, values, dweights[:, t], T * S, lengths, dalpha, S, G, 4,
                 block_size(G, 512), num_warps=1,
             )  # fmt: skip
             step_kernels._query_backward[B, triton.cdiv(A, 32)](
@@ -117,7 +117,7 @@ class LookThenMove(torch.autograd.Function):
                 dq[t], S, A, approximate, block_size(S), block_size(S, 32), 32, num_warps=1,
             )  # fmt: skip
             step_kernels._old_state_parts[grid(B, D, 4 if after else 2, wide)](
-                here if du is None else du[t], T * G if du is None else G, UT, dq[t], WT, parts, B,
+                dx_t if du is None else du[t], T * G if du is None else G, UT, dq[t], WT, parts, B,
                 0 if after else 1, D, G if after else D, D, A, 4 if after else 2, tf32,
                 **tile_options(U, wide),
             )  # fmt: skip
