@@ -42,7 +42,7 @@ def attention(who: str, device: str, sizes: dict[str, int]) -> Work:
         if who == "ours":
             from regard import kernels
 
-            context = kernels.additive_attention(q, k, v, values, mask)[0]
+            context = kernels.additive_attention(q, k, values, v=v, mask=mask)[0]
         else:
             context = (torch.tanh(q[:, :, None] + k[:, None]) @ v).softmax(-1) @ values
         torch.autograd.grad(context, (q, k, v, values), grad)

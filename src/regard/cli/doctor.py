@@ -1,10 +1,17 @@
-"""`regard doctor`: what this installation has, which kernels run and why, and one promise tried."""
+"""`regard doctor`: what this installation has, what runs on it and why, and one promise tested."""
 
-from typing import Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from regard.cli import options
+from regard.cli.options import file_argument
+
+if TYPE_CHECKING:
+    from regard.kernels import Decision
+    from regard.models.seq2seq import Seq2Seq
 
 EXTRAS = {
     "matplotlib": 'pip install "regard[plots]"',
@@ -14,16 +21,58 @@ EXTRAS = {
 """What is not needed, but used where it is, and how to get it."""
 
 
-def doctor() -> None:
-    """Show what this installation has, and what runs.
+def doctor(
+    model: Annotated[
+        Path | None,
+        file_argument("[MODEL]", "A model file: show what runs for it instead of for every op."),
+    ] = None,
+) -> None:
+    """Show what this installation has, and which implementations run.
 
     Devices, extras and kernels; and whether a line's output depends on its neighbours here. The
-    exit code is 1 where it does.
+    exit code is 1 if it does. With a model file: what runs for each part of this model, on a CPU
+    and on a GPU, and why nothing faster does.
     """
+    if model is None:
+        _examine_installation()
+    else:
+        _examine_model(model)
+
+
+def _examine_model(path: Path) -> None:
+    from regard.store import load_model
+    from regard.training.explain import explain_training
+
+    saved = load_model(path)
+    for device in ("cpu", "cuda"):
+        training = explain_training(saved.model, saved.settings.train, device)
+        for work, decisions in (
+            ("training", training),
+            ("decoding", _explain_decoding(saved.model, device)),
+        ):
+            if decisions:
+                print(_table(f"{work} on {device}", decisions))
+    options.hint("regard", "info", path)
+
+
+def _explain_decoding(model: "Seq2Seq", device: str) -> "Mapping[str, Decision]":
+    """Return what runs in a step of a search, part by part.
+
+    HOOK: connect the step decoders of `regard.inference` here; until then there is no row.
+    """
+    return {}
+
+
+def _table(heading: str, decisions: "Mapping[str, Decision]") -> str:
+    rows = [(part, *decision) for part, decision in decisions.items()]
+    return options.table((heading, "runs as", "because"), *rows)
+
+
+def _examine_installation() -> None:
     import torch
 
     from regard import __version__
-    from regard.kernels import CHOICES, bfloat16_instructions
+    from regard.kernels import OPS, Call, bfloat16_instructions
 
     print(f"regard {__version__}, torch {torch.__version__}, {torch.get_num_threads()} threads")
     devices = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
@@ -33,8 +82,7 @@ def doctor() -> None:
         print(f"{package}: {_installed(package) or f'not installed; {would} would do'}")
     print()
     for device in ["cpu", *(["cuda"] if devices else [])]:
-        rows = [(name, *choice.explain(device)) for name, choice in CHOICES.items()]
-        print(options.table((f"op on {device}", "runs as", "because"), *rows))
+        print(_table(f"op on {device}", {n: op.explain(Call(device)) for n, op in OPS.items()}))
     print(options.table(("decoder", "unrolls", "because"), *_decoders()))
     verdicts = _invariance()
     for preset, same in verdicts.items():
@@ -55,11 +103,12 @@ def _installed(package: str) -> str | None:
 
 
 def _decoders() -> list[tuple[str, str, str]]:
-    """Say of each recurrent decoder with attention, and of what changes it, how a line runs."""
+    """Return how each recurrent decoder with attention unrolls, and with which settings."""
+    from regard.kernels import Call
     from regard.models import build, preset
 
     sizes = {"embedding_size": 2, "hidden_size": 3}
-    given: dict[str, dict[str, Any]] = {
+    smallest: dict[str, dict[str, Any]] = {
         "bahdanau2015": {"align_size": 5, "readout_size": 7},
         "luong2015": {"num_layers": 1},
     }
@@ -76,13 +125,12 @@ def _decoders() -> list[tuple[str, str, str]]:
         {"input_feeding": False},
     ]
     rows = []
-    for name, least in given.items():
+    for name, least in smallest.items():
         for change in [*changes, *(luong if name == "luong2015" else [])]:
             decoder = build(preset(name)(**sizes, **{**least, **change}), 5, 5).decoder
-            why: str | None = getattr(decoder, "slow_because", None)
             named = ", ".join(f"{k} = {v}" for k, v in change.items() if k != "bidirectional")
-            how = ("at once", "its recurrence is one op") if why is None else ("step by step", why)
-            rows.append((f"{name}, {named}" if named else name, *how))
+            unrolling = decoder.explain(Call("cpu"))["decoder"]
+            rows.append((f"{name}, {named}" if named else name, *unrolling))
     return rows
 
 
@@ -113,10 +161,10 @@ def _invariance() -> dict[str, bool]:
         seed=0,
     )
     verdicts = {}
-    for name, chosen in (("bahdanau2015", sizes), ("vaswani2017", blocks)):
+    for name, smaller in (("bahdanau2015", sizes), ("vaswani2017", blocks)):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
-            model = build(preset(name)(**chosen), 30, 30).eval()
+            model = build(preset(name)(**smaller), 30, 30).eval()
         together = search([model], requests, wanted, batch_size=41)
         alone = search([model], requests[:8], wanted, batch_size=1)
         verdicts[name] = all(

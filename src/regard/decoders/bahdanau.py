@@ -10,9 +10,9 @@ from typing_extensions import override
 
 from regard import kernels
 from regard.decoders.contract import Decoder, Step, unroll_by_steps
-from regard.decoders.fast import asking, slow_because
 from regard.decoders.first import First
 from regard.decoders.recurrent import RecurrentState, covered, look, start
+from regard.decoders.unrolling import explain_recurrence, score_parameters, why_not_one_op
 from regard.nn.attention import Attention, Memory
 from regard.nn.cells import Hidden
 from regard.nn.encoded import Encoded
@@ -46,9 +46,18 @@ class BahdanauDecoder(Decoder[RecurrentState, Memory]):
         self.looks = 1, 1
 
     @property
-    def slow_because(self) -> str | None:
-        """Why `unroll` goes step by step; None where one op does it."""
-        return slow_because(self.stack, self.attention)
+    @override
+    def why_stepwise(self) -> str | None:
+        """Why `unroll` goes step by step; None if one op does it."""
+        return why_not_one_op(self.stack, self.attention)
+
+    @override
+    def explain(self, call: kernels.Call) -> dict[str, kernels.Decision]:
+        decisions = super().explain(call)
+        if self.why_stepwise is None:
+            recurrence = explain_recurrence("look_then_move", self.stack, self.attention, call)
+            decisions["decoder recurrence"] = recurrence
+        return decisions
 
     @override
     def start(self, encoded: Encoded) -> tuple[Memory, RecurrentState]:
@@ -83,7 +92,7 @@ class BahdanauDecoder(Decoder[RecurrentState, Memory]):
         imposed: Float[Tensor, "B T L H S"] | None = None,
         need_weights: bool = True,
     ) -> tuple[RecurrentState, Step]:
-        if imposed is not None or self.slow_because is not None:
+        if imposed is not None or self.why_stepwise is not None:
             return unroll_by_steps(
                 self, state, previous, memory, imposed=imposed, need_weights=need_weights
             )
@@ -97,22 +106,23 @@ class BahdanauDecoder(Decoder[RecurrentState, Memory]):
         need_weights: bool,
     ) -> tuple[RecurrentState, Step]:
         """Project the words and the memory first, since W [y; c] = W_y y + Σ_j α_j W_c h_j."""
-        cell, (first,) = self.stack.layers[0], state.layers
+        cell, (initial,) = self.stack.layers[0], state.layers
         sizes = [previous.shape[-1], memory.values.shape[-1]]
         W_y, W_c = cell.W.weight.split_with_sizes(sizes, dim=1)
-        ask, keys = asking(self.attention, memory.keys)
-        shown, weights, h, c = kernels.look_then_move(
-            cell.op,
-            kernels.linear(previous, W_y, cell.W.bias),
-            functional.linear(memory.values, W_c),
-            keys,
-            memory.mask,
-            first.h,
-            first.c,
-            ask,
-            cell.U.weight,
+        assert cell.op is not None  # noqa: S101
+        score, keys = score_parameters(self.attention, memory.keys)
+        outputs, weights, h, c = kernels.look_then_move(
+            kernels.linear(previous, W_y, bias=cell.W.bias),
+            cell=cell.op,
+            keys=keys,
+            values=functional.linear(memory.values, W_c),
+            mask=memory.mask,
+            h=initial.h,
+            c=initial.c,
+            score=score,
+            U=cell.U.weight,
         )
-        old = torch.cat([state.shown[:, None], shown[:, :-1]], dim=1)
-        moved = RecurrentState(state.position + previous.shape[1], (Hidden(h, c),), h)
-        seen = weights[:, :, None, None] if need_weights else None
-        return moved, Step(old, shown, weights @ memory.values, seen)
+        old = torch.cat([state.shown[:, None], outputs[:, :-1]], dim=1)
+        state = RecurrentState(state.position + previous.shape[1], (Hidden(h, c),), h)
+        layer_weights = weights[:, :, None, None] if need_weights else None
+        return state, Step(old, outputs, weights @ memory.values, layer_weights)

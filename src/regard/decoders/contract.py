@@ -8,12 +8,13 @@ where the model is free.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from regard.kernels import Alternatives, Call, Decision, Implementation
 from regard.nn.encoded import Encoded
 from regard.nn.rows import Rows, each_part
 
@@ -83,6 +84,15 @@ class Decoder(nn.Module, ABC, Generic[StateT, MemoryT]):
     ) -> tuple[StateT, Step]:
         """Move along given words: what T steps do, all at once where the decoder can."""
 
+    @property
+    def why_stepwise(self) -> str | None:
+        """Why `unroll` goes step by step; None if it does not."""
+        return None
+
+    def explain(self, call: Call) -> dict[str, Decision]:
+        """Return what runs in training, part by part, and why."""
+        return {"decoder": UNROLLING.explain(self)}
+
 
 def unroll_by_steps(
     decoder: Decoder[StateT, MemoryT],
@@ -100,6 +110,16 @@ def unroll_by_steps(
         state, step = decoder.step(state, word, memory, imposed=here, need_weights=need_weights)
         steps.append(step)
     return state, stack_steps(steps)
+
+
+UNROLLING = Alternatives[Decoder[Any, Any]](
+    (
+        Implementation(
+            Decoder.unroll, "at once", "one call for all positions", lambda x: x.why_stepwise
+        ),
+        Implementation(unroll_by_steps, "step by step", "every decoder can"),
+    )
+)
 
 
 def stack_steps(steps: list[Step]) -> Step:

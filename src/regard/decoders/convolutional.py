@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from regard.decoders.contract import Decoder, State, Step, only_step, zero_position
+from regard.kernels import Call, Decision
 from regard.nn.attention import Attention, Memory
 from regard.nn.blocks import GatedConvolution, fit
 from regard.nn.encoded import Encoded
@@ -58,6 +59,10 @@ class ConvolutionalDecoder(Decoder[ConvolutionalState, Memory]):
         self.fit_values = fit(value_size, hidden_size)
         self.leave = fit(hidden_size, embedding_size)
         self.margin = kernel_size - 1
+
+    @override
+    def explain(self, call: Call) -> dict[str, Decision]:
+        return super().explain(call) | {"decoder attention": self.attention.explain(call)}
 
     @override
     def start(self, encoded: Encoded) -> tuple[Memory, ConvolutionalState]:

@@ -11,9 +11,9 @@ from typing_extensions import override
 
 from regard import kernels
 from regard.decoders.contract import Decoder, Step, only_step, unroll_by_steps
-from regard.decoders.fast import asking, slow_because
 from regard.decoders.first import First
 from regard.decoders.recurrent import RecurrentState, covered, look, start
+from regard.decoders.unrolling import explain_recurrence, score_parameters, why_not_one_op
 from regard.nn.attention import Attention, Memory
 from regard.nn.cells import Hidden
 from regard.nn.encoded import Encoded
@@ -50,13 +50,25 @@ class LuongDecoder(Decoder[RecurrentState, Memory]):
         self.input_feeding = input_feeding
 
     @property
-    def slow_because(self) -> str | None:
-        """Why `unroll` goes step by step; None where it does not."""
+    @override
+    def why_stepwise(self) -> str | None:
+        """Why `unroll` goes step by step; None if it does not."""
         if not self.input_feeding:
             return "its score sees coverage" if self.attention.covers else None
         if self.W_c is None:
             return "it feeds a state that is not attentional"
-        return slow_because(self.stack, self.attention)
+        return why_not_one_op(self.stack, self.attention)
+
+    @override
+    def explain(self, call: kernels.Call) -> dict[str, kernels.Decision]:
+        decisions = super().explain(call)
+        if self.why_stepwise is not None:
+            return decisions
+        if not self.input_feeding:
+            scan, attention = self.stack.explain(call), self.attention.explain(call)
+            return decisions | {"decoder scan": scan, "decoder attention": attention}
+        recurrence = explain_recurrence("move_then_look", self.stack, self.attention, call)
+        return decisions | {"decoder recurrence": recurrence}
 
     @override
     def start(self, encoded: Encoded) -> tuple[Memory, RecurrentState]:
@@ -93,7 +105,7 @@ class LuongDecoder(Decoder[RecurrentState, Memory]):
         need_weights: bool = True,
     ) -> tuple[RecurrentState, Step]:
         fed = self.W_c if self.input_feeding else None
-        if self.slow_because is not None or (fed is not None and imposed is not None):
+        if self.why_stepwise is not None or (fed is not None and imposed is not None):
             return unroll_by_steps(
                 self, state, previous, memory, imposed=imposed, need_weights=need_weights
             )
@@ -114,36 +126,37 @@ class LuongDecoder(Decoder[RecurrentState, Memory]):
         need_weights: bool,
     ) -> tuple[RecurrentState, Step]:
         """Project the words and the memory first, since W_c [c; h] = Σ_j α_j C h̄_j + R h."""
-        cell, (first,) = self.stack.layers[0], state.layers
+        cell, (initial,) = self.stack.layers[0], state.layers
         W_y, F = cell.W.weight.split_with_sizes([previous.shape[-1], self.state_size], dim=1)
         sizes = [memory.values.shape[-1], self.state_size]
         C, R = W_c.weight.split_with_sizes(sizes, dim=1)
-        ask, keys = asking(self.attention, memory.keys)
+        assert cell.op is not None  # noqa: S101
+        score, keys = score_parameters(self.attention, memory.keys)
         # weights sum to 1, so a bias may be pooled; where nothing is visible it is all there is
         blind = ~memory.mask.any(dim=1, keepdim=True)
         values = memory.values.masked_fill(blind[..., None], 0.0)
         mask = memory.mask | (
             blind & (torch.arange(memory.mask.shape[1], device=blind.device) == 0)
         )
-        shown, weights, h, c = kernels.move_then_look(
-            cell.op,
-            kernels.linear(previous, W_y, cell.W.bias),
-            functional.linear(values, C, W_c.bias),
-            keys,
-            mask,
-            first.h,
-            first.c,
-            state.shown,
-            ask,
-            cell.U.weight,
-            F,
-            R,
+        outputs, weights, h, c = kernels.move_then_look(
+            kernels.linear(previous, W_y, bias=cell.W.bias),
+            cell=cell.op,
+            keys=keys,
+            values=functional.linear(values, C, W_c.bias),
+            mask=mask,
+            h=initial.h,
+            c=initial.c,
+            output=state.shown,
+            score=score,
+            U=cell.U.weight,
+            F=F,
+            R=R,
         )
         weights = weights.masked_fill(blind[..., None], 0.0)
-        old = torch.cat([state.shown[:, None], shown[:, :-1]], dim=1)
-        moved = RecurrentState(state.position + previous.shape[1], (Hidden(h, c),), shown[:, -1])
-        seen = weights[:, :, None, None] if need_weights else None
-        return moved, Step(old, shown, weights @ memory.values, seen)
+        old = torch.cat([state.shown[:, None], outputs[:, :-1]], dim=1)
+        state = RecurrentState(state.position + previous.shape[1], (Hidden(h, c),), outputs[:, -1])
+        layer_weights = weights[:, :, None, None] if need_weights else None
+        return state, Step(old, outputs, weights @ memory.values, layer_weights)
 
     def _show(
         self,

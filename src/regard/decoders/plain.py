@@ -50,6 +50,10 @@ class PlainDecoder(Decoder[RecurrentState, FixedContext]):
         return _start(self.first(self.stack.layers, encoded), encoded)
 
     @override
+    def explain(self, call: kernels.Call) -> dict[str, kernels.Decision]:
+        return super().explain(call) | {"decoder scan": self.stack.explain(call)}
+
+    @override
     def step(
         self,
         state: RecurrentState,
@@ -114,6 +118,11 @@ class ChoDecoder(Decoder[RecurrentState, FixedContext]):
     def start(self, encoded: Encoded) -> tuple[FixedContext, RecurrentState]:
         memory, state = _start(self.first([self.cell], encoded), encoded)
         return replace(memory, gates=self.C(memory.context)), state
+
+    @property
+    @override
+    def why_stepwise(self) -> str:
+        return "its reset gate also gates the context"
 
     @override
     def step(

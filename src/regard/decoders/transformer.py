@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from regard.decoders.contract import Decoder, State, Step, only_step, zero_position
+from regard.kernels import Call, Decision
 from regard.nn.attention import Memory, MultiHeadAttention
 from regard.nn.blocks import FeedForward, Residual
 from regard.nn.encoded import Encoded
@@ -106,6 +107,14 @@ class TransformerDecoder(Decoder[TransformerState, TransformerMemory]):
         self.looks = num_layers, num_heads
         self.blocks = nn.ModuleList(make_block() for _ in range(num_layers))
         self.norm = nn.LayerNorm(model_size) if pre_norm else nn.Identity()
+
+    @override
+    def explain(self, call: Call) -> dict[str, Decision]:
+        block = cast(TransformerDecoderBlock, self.blocks[0])
+        return super().explain(call) | {
+            "decoder self-attention": block.words.explain(call),
+            "decoder cross-attention": block.source.explain(call),
+        }
 
     @override
     def start(self, encoded: Encoded) -> tuple[TransformerMemory, TransformerState]:

@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from regard.kernels import Call, Decision
 from regard.nn.encoded import Encoded
 
 
@@ -17,3 +18,7 @@ class Encoder(nn.Module, ABC):
     @abstractmethod
     def forward(self, embedded: Float[Tensor, "B S E"], mask: Bool[Tensor, "B S"]) -> Encoded:
         """Read a batch of sources."""
+
+    def explain(self, call: Call) -> dict[str, Decision]:
+        """Return what runs in training, part by part, and why."""
+        return {"encoder": Decision("plain PyTorch", "nothing faster exists yet")}

@@ -7,6 +7,7 @@ from torch import Tensor
 from typing_extensions import override
 
 from regard.encoders.contract import Encoder
+from regard.kernels import Call, Decision
 from regard.nn.encoded import Encoded
 from regard.nn.masks import reverse
 from regard.nn.stack import Stack
@@ -34,3 +35,7 @@ class RecurrentEncoder(Encoder):
         h, states = self.stack.scan(x, start, mask)
         h = reverse(h, mask) if self.reversed_source else h
         return Encoded(h, h, mask, states[-1].h, states)
+
+    @override
+    def explain(self, call: Call) -> dict[str, Decision]:
+        return {"encoder": self.stack.explain(call)}

@@ -1,13 +1,14 @@
 """The encoder that lets every word look at every other (Vaswani et al. 2017)."""
 
 from collections.abc import Callable
-from typing import final
+from typing import cast, final
 
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from typing_extensions import override
 
 from regard.encoders.contract import Encoder
+from regard.kernels import Call, Decision
 from regard.nn.attention import MultiHeadAttention
 from regard.nn.blocks import FeedForward, Residual
 from regard.nn.encoded import Encoded
@@ -65,3 +66,8 @@ class TransformerEncoder(Encoder):
             x = block(x, mask)
         x = self.norm(x).masked_fill(~mask[..., None], 0.0)
         return Encoded(x, x, mask, last_visible(x, mask, x.new_zeros(x[:, 0].shape)))
+
+    @override
+    def explain(self, call: Call) -> dict[str, Decision]:
+        block = cast(TransformerEncoderBlock, self.blocks[0])
+        return {"encoder self-attention": block.attention.explain(call)}

@@ -1,54 +1,77 @@
-"""Ops: each has one definition in `reference.py`, perhaps a faster equal, and one choice runs."""
+"""Ops: each has its definition in `reference.py`, perhaps faster implementations, and one runs."""
 
-from regard.kernels.choose import CHOICES, adadelta, bfloat16_instructions, has_bfloat16
-from regard.kernels.reference import (
-    Asking,
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+from regard.kernels import reference
+from regard.kernels.dispatch import Alternatives, Call, Decision, Implementation, Op
+from regard.kernels.precision import (
+    PRECISIONS,
+    PrecisionRequest,
+    bfloat16_instructions,
+    has_bfloat16,
+)
+from regard.kernels.registry import OPS, adadelta
+from regard.kernels.sequences import last_visible, reverse
+from regard.kernels.steps import gru_after_gates, gru_after_step, gru_before_gates, lstm_gates
+from regard.kernels.types import (
     CellName,
-    Looked,
-    Weights,
-    gru_after_gates,
-    gru_after_step,
-    gru_before_gates,
-    last_visible,
-    lstm_gates,
-    reverse,
+    CellWeights,
+    RecurrentAttentionOutput,
+    ScoreParameters,
 )
 
-dropout = CHOICES["dropout"].run
-linear = CHOICES["linear"].run
-masked_softmax = CHOICES["masked_softmax"].run
-additive_scores = CHOICES["additive_scores"].run
-coverage_scores = CHOICES["coverage_scores"].run
-scaled_dot_attention = CHOICES["scaled_dot_attention"].run
-additive_attention = CHOICES["additive_attention"].run
-elman_scan = CHOICES["elman_scan"].run
-gru_before_scan = CHOICES["gru_before_scan"].run
-gru_before_both = CHOICES["gru_before_both"].run
-gru_after_both = CHOICES["gru_after_both"].run
-gru_after_scan = CHOICES["gru_after_scan"].run
-lstm_scan = CHOICES["lstm_scan"].run
-look_then_move = CHOICES["look_then_move"].run
-move_then_look = CHOICES["move_then_look"].run
-linear_loss = CHOICES["linear_loss"].run
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _dispatched(definition: Callable[P, R]) -> Callable[P, R]:
+    """Return what runs in place of a definition; it has the definition's signature."""
+    return OPS[definition.__name__].run
+
+
+linear = _dispatched(reference.linear)
+dropout = _dispatched(reference.dropout)
+masked_softmax = _dispatched(reference.masked_softmax)
+additive_scores = _dispatched(reference.additive_scores)
+coverage_scores = _dispatched(reference.coverage_scores)
+scaled_dot_attention = _dispatched(reference.scaled_dot_attention)
+additive_attention = _dispatched(reference.additive_attention)
+elman_scan = _dispatched(reference.elman_scan)
+gru_before_scan = _dispatched(reference.gru_before_scan)
+gru_after_scan = _dispatched(reference.gru_after_scan)
+bidirectional_gru_before_scan = _dispatched(reference.bidirectional_gru_before_scan)
+bidirectional_gru_after_scan = _dispatched(reference.bidirectional_gru_after_scan)
+lstm_scan = _dispatched(reference.lstm_scan)
+look_then_move = _dispatched(reference.look_then_move)
+move_then_look = _dispatched(reference.move_then_look)
+linear_loss = _dispatched(reference.linear_loss)
 
 __all__ = [
-    "CHOICES",
-    "Asking",
+    "OPS",
+    "PRECISIONS",
+    "Alternatives",
+    "Call",
     "CellName",
-    "Looked",
-    "Weights",
+    "CellWeights",
+    "Decision",
+    "Implementation",
+    "Op",
+    "PrecisionRequest",
+    "RecurrentAttentionOutput",
+    "ScoreParameters",
     "adadelta",
     "additive_attention",
     "additive_scores",
     "bfloat16_instructions",
+    "bidirectional_gru_after_scan",
+    "bidirectional_gru_before_scan",
     "coverage_scores",
     "dropout",
     "elman_scan",
-    "gru_after_both",
     "gru_after_gates",
     "gru_after_scan",
     "gru_after_step",
-    "gru_before_both",
     "gru_before_gates",
     "gru_before_scan",
     "has_bfloat16",

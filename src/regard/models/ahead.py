@@ -14,10 +14,10 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from regard.decoders.bahdanau import BahdanauDecoder
-from regard.decoders.fast import slow_because
 from regard.decoders.luong import LuongDecoder
 from regard.decoders.recurrent import RecurrentState
 from regard.decoders.transformer import TransformerDecoder
+from regard.decoders.unrolling import why_not_one_op
 from regard.models.ahead_transformer import transformer_ahead
 from regard.models.reader import WORDS
 from regard.models.seq2seq import Scored, Seq2Seq
@@ -53,7 +53,7 @@ def _fits(model: Seq2Seq, decoder: BahdanauDecoder | LuongDecoder) -> bool:
     embedding = model.target_embedding
     linear = isinstance(model.readout.layer, LinearLayer)
     return (
-        slow_because(decoder.stack, decoder.attention) is None
+        why_not_one_op(decoder.stack, decoder.attention) is None
         and embedding.positions is None
         and not embedding.one_hot
         and (not linear or model.readout_inputs == ("new_state",))

@@ -136,19 +136,20 @@ class Attention(nn.Module):
         mask = memory.mask[..., None, :]
         if visible is not None:
             mask = mask & visible
-        if not need_weights and imposed is None and self._fusible:
+        if not need_weights and imposed is None and self._why_not_fused is None:
             dropout = self.dropout.p if self.training else 0.0
             keys, values = memory.keys, memory.values
-            return kernels.scaled_dot_attention(query, keys, values, mask, dropout), None
+            context = kernels.scaled_dot_attention(query, keys, values, mask=mask, dropout=dropout)
+            return context, None
 
         # one query alone, as in a search, stays what it is: its shapes decide how it rounds
         if query.ndim == 3 and query.shape[1] > 1 and imposed is None and visible is None:
-            score = self._additive
-            if score is not None:
+            score = self.score
+            if self._why_not_additive is None and isinstance(score, TanhScore):
                 q = nn.functional.linear(query, score.query_weight)
-                seen = memory.mask.expand(memory.keys.shape[:-1])
+                mask = memory.mask.expand(memory.keys.shape[:-1])
                 context, weights = kernels.additive_attention(
-                    q, memory.keys, score.v, memory.values, seen
+                    q, memory.keys, memory.values, v=score.v, mask=mask
                 )
                 return context, weights if need_weights else None
 
@@ -164,17 +165,34 @@ class Attention(nn.Module):
         """Whether each look must be told what earlier ones weighed."""
         return isinstance(self.score, AdditiveScore) and self.score.w_c is not None
 
-    @property
-    def _fusible(self) -> bool:
-        plain = self.window is None and self.relative is None
-        return plain and isinstance(self.score, ScaledDotScore)
+    def explain(self, call: kernels.Call, *, heads: bool = False) -> kernels.Decision:
+        """Return what runs in training, when nobody needs the weights, and why."""
+        if self._why_not_fused is None:
+            dropout = {"dropout": self.dropout.p if self.training else 0.0}
+            return kernels.OPS["scaled_dot_attention"].explain(call._replace(keywords=dropout))
+        why_not = "it has heads" if heads else self._why_not_additive
+        if why_not is None:
+            return kernels.OPS["additive_attention"].explain(call)
+        reasons = f"scaled_dot_attention: {self._why_not_fused}; additive_attention: {why_not}"
+        return kernels.Decision("scores, softmax and sum", f"{reasons}; every score can")
 
     @property
-    def _additive(self) -> TanhScore | None:
-        """The score, where all there is to do is its weights and their sum."""
+    def _why_not_fused(self) -> str | None:
+        """Why the fused scaled dot product cannot run, even if nobody needs the weights."""
+        if self.window is not None or self.relative is not None:
+            return "it has a window or relative positions"
+        return None if isinstance(self.score, ScaledDotScore) else self._score_name
+
+    @property
+    def _why_not_additive(self) -> str | None:
+        """Why the op for many queries of an additive score cannot run."""
         if self.window is not None or self.relative is not None or self.covers or self.drops:
-            return None
-        return self.score if isinstance(self.score, TanhScore) else None
+            return "it has a window, relative positions, coverage or dropout"
+        return None if isinstance(self.score, TanhScore) else self._score_name
+
+    @property
+    def _score_name(self) -> str:
+        return f"its score is {type(self.score).__name__}"
 
     @property
     def drops(self) -> bool:
@@ -315,6 +333,10 @@ class MultiHeadAttention(nn.Module):
             heads, memory, visible=visible, imposed=imposed, need_weights=need_weights
         )
         return self.W_o(contexts.transpose(1, 2).flatten(2)), weights
+
+    def explain(self, call: kernels.Call) -> kernels.Decision:
+        """Return what runs in training, and why."""
+        return self.attention.explain(call, heads=True)
 
     def _split(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B H T K"]:
         return x.reshape(*x.shape[:2], self.num_heads, x.shape[-1] // self.num_heads).transpose(

@@ -33,6 +33,8 @@ class Cell(nn.Module, ABC):
     U: nn.Linear
     op: kernels.CellName | None
     """What the ops of `kernels` call it; None if they do not know it."""
+    scan_op: str
+    """The op of `kernels` that `scan` runs."""
 
     @abstractmethod
     def start(self, h: Float[Tensor, "B D"]) -> Hidden:
@@ -65,7 +67,7 @@ class ElmanCell(Cell):
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True) -> None:
         super().__init__()
         self.hidden_size = hidden_size
-        self.op = None
+        self.op, self.scan_op = None, "elman_scan"
         self.W = nn.Linear(input_size, hidden_size, bias=bias)
         self.U = nn.Linear(hidden_size, hidden_size, bias=False)
 
@@ -81,7 +83,7 @@ class ElmanCell(Cell):
     def scan(
         self, x: Float[Tensor, "B T I"], state: Hidden, mask: Bool[Tensor, "B T"]
     ) -> tuple[Float[Tensor, "B T D"], Hidden]:
-        h = kernels.elman_scan(x, state.h, self.W.weight, self.U.weight, self.W.bias)
+        h = kernels.elman_scan(x, state.h, W=self.W.weight, U=self.U.weight, b=self.W.bias)
         return _visible(h, mask), Hidden(last_visible(h, mask, state.h))
 
 
@@ -106,6 +108,7 @@ class GRUCell(Cell):
         self.hidden_size = hidden_size
         self.reset_after = reset_after
         self.op = "gru_after" if reset_after else "gru_before"
+        self.scan_op = f"{self.op}_scan"
         self.W = nn.Linear(input_size, 3 * hidden_size, bias=bias)
         self.U = nn.Linear(hidden_size, 3 * hidden_size, bias=False)
 
@@ -131,7 +134,7 @@ class GRUCell(Cell):
         self, x: Float[Tensor, "B T I"], state: Hidden, mask: Bool[Tensor, "B T"]
     ) -> tuple[Float[Tensor, "B T D"], Hidden]:
         scan = kernels.gru_after_scan if self.reset_after else kernels.gru_before_scan
-        h = scan(x, state.h, self.W.weight, self.U.weight, self.W.bias)
+        h = scan(x, state.h, W=self.W.weight, U=self.U.weight, b=self.W.bias)
         return _visible(h, mask), Hidden(last_visible(h, mask, state.h))
 
 
@@ -148,7 +151,7 @@ class LSTMCell(Cell):
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True) -> None:
         super().__init__()
         self.hidden_size = hidden_size
-        self.op = "lstm"
+        self.op, self.scan_op = "lstm", "lstm_scan"
         self.W = nn.Linear(input_size, 4 * hidden_size, bias=bias)
         self.U = nn.Linear(hidden_size, 4 * hidden_size, bias=False)
 
@@ -165,9 +168,17 @@ class LSTMCell(Cell):
     def scan(
         self, x: Float[Tensor, "B T I"], state: Hidden, mask: Bool[Tensor, "B T"]
     ) -> tuple[Float[Tensor, "B T D"], Hidden]:
-        both = (state.h, state.c)
-        h, c = kernels.lstm_scan(x, both, mask, self.W.weight, self.U.weight, self.W.bias)
+        assert state.c is not None  # noqa: S101
+        W, U, b = self.W.weight, self.U.weight, self.W.bias
+        h, c = kernels.lstm_scan(x, state.h, c=state.c, mask=mask, W=W, U=U, b=b)
         return _visible(h, mask), Hidden(last_visible(h, mask, state.h), c)
+
+
+def bidirectional_op(forward: Cell, backward: Cell) -> str | None:
+    """Return the op of `kernels` that scans a line with both cells; None if there is none."""
+    if forward.op != backward.op or forward.op not in ("gru_before", "gru_after"):
+        return None
+    return f"bidirectional_{forward.op}_scan"
 
 
 def scan_both(
@@ -178,14 +189,13 @@ def scan_both(
     mask: Bool[Tensor, "B T"],
 ) -> tuple[Float[Tensor, "B T O"], Hidden]:
     """Scan a line in both directions: [→h; ←h], and both last states side by side."""
-    if right.op == left.op and right.op in ("gru_before", "gru_after"):
-        weights = (
-            kernels.Weights(cell.W.weight, cell.U.weight, cell.W.bias) for cell in (right, left)
+    if op := bidirectional_op(right, left):
+        forward, backward = (
+            kernels.CellWeights(cell.W.weight, cell.U.weight, cell.W.bias) for cell in (right, left)
         )
-        after = right.op == "gru_after"
-        both = kernels.gru_after_both if after else kernels.gru_before_both
-        shown, last = both(x, state.h, mask, *weights)
-        return shown, Hidden(last)
+        scan = getattr(kernels, op)
+        output, last = scan(x, state.h, mask=mask, forward=forward, backward=backward)
+        return output, Hidden(last)
     h, end = right.scan(x, state, mask)
     back, front = left.scan(reverse(x, mask), state, mask)
     h = torch.cat([h, reverse(back, mask)], dim=-1)

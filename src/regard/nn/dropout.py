@@ -18,4 +18,4 @@ class Dropout(nn.Module):
 
     def forward(self, x: Float[Tensor, "*B D"]) -> Float[Tensor, "*B D"]:
         """Drop some, or nothing outside of training."""
-        return kernels.dropout(x, self.p) if self.training and self.p > 0 else x
+        return kernels.dropout(x, p=self.p) if self.training and self.p > 0 else x

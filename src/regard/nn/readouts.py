@@ -51,7 +51,7 @@ class TanhLayer(Layer):
 
     @override
     def forward(self, x: Float[Tensor, "*B X"]) -> Float[Tensor, "*B O"]:
-        return self.bend(kernels.linear(x, self.W.weight, self.W.bias))
+        return self.bend(kernels.linear(x, self.W.weight, bias=self.W.bias))
 
     def bend(self, x: Float[Tensor, "*B O"]) -> Float[Tensor, "*B O"]:
         """Go on from W [inputs]."""
@@ -69,7 +69,7 @@ class MaxoutLayer(Layer):
 
     @override
     def forward(self, x: Float[Tensor, "*B X"]) -> Float[Tensor, "*B O"]:
-        return self.bend(kernels.linear(x, self.W.weight, self.W.bias))
+        return self.bend(kernels.linear(x, self.W.weight, bias=self.W.bias))
 
     def bend(self, x: Float[Tensor, "*B P"]) -> Float[Tensor, "*B O"]:
         """Go on from W [inputs]."""
@@ -111,6 +111,16 @@ class Readout(nn.Module):
             raise ValueError("a readout that copies must be given what it may point at")
         return self.pointer(logits, x, pointing)
 
+    def explain(self, call: kernels.Call, *, why_all_logits: str | None = None) -> kernels.Decision:
+        """Return which implementation computes the loss, and why."""
+        if self.pointer is not None:
+            why_all_logits = "tokens may be copied"
+        op = kernels.OPS["linear_loss"]
+        if why_all_logits is None:
+            return op.explain(call)
+        reason = f"linear_loss: {why_all_logits}; the logits of all tokens exist at once"
+        return kernels.Decision("all logits", reason)
+
     def loss(
         self,
         x: Float[Tensor, "*B X"],
@@ -127,5 +137,10 @@ class Readout(nn.Module):
             return summed_loss(self(x, pointing), target, visible, smoothing)
         rows = self.dropout(self.layer(x)).flatten(0, -2)
         return kernels.linear_loss(
-            rows, self.weight, self.bias, target.flatten(), visible.flatten(), smoothing
+            rows,
+            self.weight,
+            bias=self.bias,
+            target=target.flatten(),
+            visible=visible.flatten(),
+            smoothing=smoothing,
         )

@@ -45,7 +45,7 @@ class TanhScore(Score):
         self, q: Float[Tensor, "*B T A"], keys: Float[Tensor, "*B S A"]
     ) -> Float[Tensor, "*B T S"]:
         """Score queries that have met `query_weight` already."""
-        return kernels.additive_scores(q, keys, self.v)
+        return kernels.additive_scores(q, keys, v=self.v)
 
 
 @final
@@ -85,7 +85,8 @@ class AdditiveScore(TanhScore):
     ) -> Float[Tensor, "*B T S"]:
         if self.w_c is None or coverage is None:
             return self.compare(self.W_q(query), keys)
-        return kernels.coverage_scores(self.W_q(query), keys, self.v, coverage, self.w_c)
+        q = self.W_q(query)
+        return kernels.coverage_scores(q, keys, v=self.v, coverage=coverage, w=self.w_c)
 
 
 @final

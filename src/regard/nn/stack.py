@@ -9,7 +9,8 @@ from typing import cast, final
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from regard.nn.cells import Cell, Hidden, scan_both
+from regard.kernels import OPS, Call, Decision
+from regard.nn.cells import Cell, Hidden, bidirectional_op, scan_both
 from regard.nn.dropout import Dropout
 
 MakeCell = Callable[[int], Cell]
@@ -82,6 +83,12 @@ class Stack(nn.Module):
             last.append(end)
             x = self._show(h, x, layer)
         return x, tuple(last)
+
+    def explain(self, call: Call) -> Decision:
+        """Return which implementation scans a line, and why."""
+        forward = self.layers[0]
+        joined = bidirectional_op(forward, self.backward_layers[0]) if self.backward_cells else None
+        return OPS[joined or forward.scan_op].explain(call)
 
     def _show(
         self, h: Float[Tensor, "B *T O"], x: Float[Tensor, "B *T I"], layer: int

@@ -21,6 +21,7 @@ from regard.data.buckets import Buckets
 from regard.data.corpus import Corpus
 from regard.errors import InputError
 from regard.models.seq2seq import Seq2Seq
+from regard.training.explain import why_not_cuda_graph
 from regard.training.optimizer import make_optimizer
 from regard.training.recorded import Recorded, ahead, repeatable
 from regard.training.schedule import learning_rate
@@ -177,7 +178,7 @@ Gradients = Callable[[list[Batch], int], Callable[[], float]]
 def make_gradients(model: Seq2Seq, config: TrainConfig) -> Gradients:
     """Return what computes gradients where the model is."""
     loss_of = partial(batch_loss, model, config)
-    if model.device.type == "cuda":
+    if why_not_cuda_graph(model.device.type) is None:
         return Recorded(model, loss_of)
     return partial(plain_gradients, loss_of)
 

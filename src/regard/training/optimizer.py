@@ -1,6 +1,7 @@
 """The optimizer, and its memory as tensors with names, so that it can be saved without pickle."""
 
 from collections.abc import Mapping
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -17,10 +18,39 @@ def make_optimizer(model: nn.Module, config: TrainConfig) -> Optimizer:
     if config.optimizer == "adadelta":
         # Bahdanau et al. 2015, B.2
         return kernels.adadelta(parameters, rho=0.95, eps=1e-6, weight_decay=decay)
-    kind = torch.optim.AdamW if config.optimizer == "adamw" else torch.optim.Adam
-    # one pass over the memory instead of ten
-    fused = all(parameter.device.type in ("cpu", "cuda") for parameter in parameters)
-    return kind(parameters, betas=(0.9, 0.98), eps=1e-9, weight_decay=decay, fused=fused)
+    devices = {parameter.device.type for parameter in parameters}
+    make = ADAM[config.optimizer].select(devices).run
+    optimizer: Optimizer = make(parameters, betas=(0.9, 0.98), eps=1e-9, weight_decay=decay)
+    return optimizer
+
+
+def explain_optimizer(config: TrainConfig, call: kernels.Call) -> kernels.Decision:
+    """Return which implementation of the optimizer runs on a device, and why."""
+    if config.optimizer == "adadelta":
+        return kernels.OPS["adadelta"].explain(call)
+    return ADAM[config.optimizer].explain({call.device})
+
+
+def _why_not_fused(devices: set[str]) -> str | None:
+    others = sorted(devices - {"cpu", "cuda"})
+    return f"PyTorch has none for {others[0]}" if others else None
+
+
+def _adam(kind: type[torch.optim.Adam]) -> kernels.Alternatives[set[str]]:
+    fused = kernels.Implementation(
+        partial(kind, fused=True),
+        f"fused {kind.__name__}",
+        "one pass over the memory instead of ten",
+        _why_not_fused,
+    )
+    separate = kernels.Implementation(
+        partial(kind, fused=False), f"torch.optim.{kind.__name__}", "it runs on every device"
+    )
+    return kernels.Alternatives((fused, separate))
+
+
+ADAM = {"adam": _adam(torch.optim.Adam), "adamw": _adam(torch.optim.AdamW)}
+"""The implementations of each optimizer, for the devices of a model's parameters."""
 
 
 def optimizer_tensors(optimizer: Optimizer, model: nn.Module) -> dict[str, Tensor]:

@@ -140,7 +140,7 @@ def test_output_is_utf_8_whatever_the_locale(pairs, monkeypatch, tmp_path):
 
 
 def test_the_doctor_names_every_op_and_finds_that_neighbours_do_not_matter(run):
-    from regard.kernels import CHOICES, bfloat16_instructions
+    from regard.kernels import OPS, Call, bfloat16_instructions
 
     answer = run("doctor")
     assert answer.code == 0
@@ -148,12 +148,13 @@ def test_the_doctor_names_every_op_and_finds_that_neighbours_do_not_matter(run):
     chip = ", ".join(bfloat16_instructions()) or "none, float32 is taken"
     assert f"\nbfloat16 of the CPU: {chip}\n" in answer.out
     rows = [re.split("  +", line) for line in answer.out.splitlines()]
-    for name, choice in CHOICES.items():
-        assert [name, *choice.explain("cpu")] in rows
-    at_once = ["at once", "its recurrence is one op"]
+    for name, op in OPS.items():
+        assert [name, *op.explain(Call("cpu"))] in rows
+    at_once = ["at once", "one call for all positions"]
     assert ["bahdanau2015", *at_once] in rows
     assert ["luong2015, cell = gru_after", *at_once] in rows
-    assert ["luong2015, score = location", "step by step", "its score is LocationScore"] in rows
+    why = "at once: its score is LocationScore; every decoder can"
+    assert ["luong2015, score = location", "step by step", why] in rows
     for preset in ("bahdanau2015", "vaswani2017"):
         same = f"{preset}: a line alone and among 40 others is the same to the last bit\n"
         assert same in answer.out

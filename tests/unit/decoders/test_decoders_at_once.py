@@ -82,7 +82,7 @@ def at_once(decoder, *given):
 @pytest.mark.parametrize("kind", ["bahdanau", "luong"])
 def test_a_line_at_once_is_the_loop_of_its_steps_with_every_gradient(kind, cell, score):
     model = decoder(kind, cell=cell, score=score)
-    assert model.decoder.slow_because is None
+    assert model.decoder.why_stepwise is None
     (made, slopes), (steps, expected) = (
         everything(model, at_once),
         everything(model, unroll_by_steps),
@@ -136,9 +136,9 @@ def calls(monkeypatch, model):
 def test_dropped_weights_go_step_by_step_in_training_alone(kind, monkeypatch):
     sentence = "its weights are dropped in training"
     model = decoder(kind, score="additive", dropout=0.5, train=True)
-    assert model.decoder.slow_because == sentence
+    assert model.decoder.why_stepwise == sentence
     assert calls(monkeypatch, model) == 5
-    assert model.eval().decoder.slow_because is None
+    assert model.eval().decoder.why_stepwise is None
     monkeypatch.undo()
     assert calls(monkeypatch, model) == 0
 
@@ -159,13 +159,13 @@ def test_dropped_weights_go_step_by_step_in_training_alone(kind, monkeypatch):
 )
 def test_a_decoder_says_why_it_goes_step_by_step(name, options, sentence):
     model = build(preset(name)(**{**SIZES[name], **options}), 13, 17)
-    assert model.decoder.slow_because == sentence
+    assert model.decoder.why_stepwise == sentence
 
 
 @pytest.mark.parametrize("kind", ["bahdanau", "luong"])
 def test_coverage_and_imposed_weights_go_step_by_step(kind, monkeypatch):
     model = decoder(kind, score="additive", coverage=True)
-    assert model.decoder.slow_because == "its score sees coverage"
+    assert model.decoder.why_stepwise == "its score sees coverage"
     assert calls(monkeypatch, model) == 5
     monkeypatch.undo()
 
@@ -182,7 +182,7 @@ def test_coverage_and_imposed_weights_go_step_by_step(kind, monkeypatch):
 def test_a_decoder_that_feeds_a_plain_state_goes_step_by_step():
     model = decoder("luong", score="additive")
     model.decoder.W_c = None
-    assert model.decoder.slow_because == "it feeds a state that is not attentional"
+    assert model.decoder.why_stepwise == "it feeds a state that is not attentional"
 
 
 @pytest.mark.parametrize("kind", ["bahdanau", "luong"])

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from regard import kernels
-from regard.kernels.by_hand_dropout import STEPS, dropout
-from regard.kernels.choose import Call
+from regard.kernels.cpu.dropout import STEPS, dropout
+from regard.kernels.dispatch import Call
 from regard.nn.dropout import Dropout
 
 
@@ -14,7 +14,7 @@ from regard.nn.dropout import Dropout
 def test_a_share_is_dropped_and_the_rest_is_scaled(p, dtype):
     torch.manual_seed(0)
     x = torch.ones(499, 401, dtype=dtype)
-    y = dropout(x, p)
+    y = dropout(x, p=p)
     share = float((y == 0).double().mean())
     # five standard deviations of the mean of so many draws
     assert abs(share - p) < 5 * (p * (1 - p) / x.numel()) ** 0.5 + 1 / STEPS
@@ -25,7 +25,7 @@ def test_a_share_is_dropped_and_the_rest_is_scaled(p, dtype):
 
 def test_neighbours_are_dropped_apart():
     torch.manual_seed(0)
-    dropped = dropout(torch.ones(1 << 20), 0.5) == 0
+    dropped = dropout(torch.ones(1 << 20), p=0.5) == 0
     for far in (1, 2, 3, 4, 8, 1024):
         both = (dropped[far:] & dropped[:-far]).double().mean()
         assert abs(float(both) - 0.25) < 0.005, far
@@ -34,7 +34,7 @@ def test_neighbours_are_dropped_apart():
 def test_gradients_go_where_numbers_went():
     torch.manual_seed(0)
     x = torch.randn(30, 7, dtype=torch.float64, requires_grad=True)
-    y = dropout(x, 0.3)
+    y = dropout(x, p=0.3)
     (grad,) = torch.autograd.grad(y.sum(), x)
     assert torch.equal(grad == 0, y == 0)
     torch.testing.assert_close(y.detach(), x.detach() * grad)
@@ -43,19 +43,19 @@ def test_gradients_go_where_numbers_went():
 def test_what_is_dropped_depends_on_torchs_seed_and_on_how_often_it_was_asked():
     x = torch.ones(1000)
     torch.manual_seed(3)
-    first, second = dropout(x, 0.5), dropout(x, 0.5)
+    first, second = dropout(x, p=0.5), dropout(x, p=0.5)
     torch.manual_seed(3)
-    assert torch.equal(dropout(x, 0.5), first)
-    assert torch.equal(dropout(x, 0.5), second)
+    assert torch.equal(dropout(x, p=0.5), first)
+    assert torch.equal(dropout(x, p=0.5), second)
     assert not torch.equal(first, second)
 
 
 @pytest.mark.parametrize("shape", [(0, 5), (1,), (3, 1, 7), (2, 3, 5, 4)])
 def test_any_shape_will_do_also_one_that_does_not_lie_in_one_piece(shape):
     torch.manual_seed(1)
-    assert dropout(torch.ones(shape), 0.4).shape == shape
+    assert dropout(torch.ones(shape), p=0.4).shape == shape
     turned = torch.arange(12.0).view(3, 4).T
-    y = dropout(turned, 0.5)
+    y = dropout(turned, p=0.5)
     kept = y != 0
     torch.testing.assert_close(y[kept], 2 * turned[kept], rtol=1e-4, atol=0)
 
@@ -68,6 +68,6 @@ def test_layers_drop_in_training_alone():
 
 
 def test_a_gpu_takes_the_librarys():
-    chosen = kernels.CHOICES["dropout"].choose
-    assert chosen(Call("cpu", torch.float32)).run is dropout
-    assert chosen(Call("cuda", torch.float32)).source == "torch.nn.functional.dropout"
+    select = kernels.OPS["dropout"].select
+    assert select(Call("cpu", torch.float32)).run is dropout
+    assert select(Call("cuda", torch.float32)).name == "torch.nn.functional.dropout"

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from regard.kernels import reference
+from regard.kernels import CellWeights, ScoreParameters, reference
 
 pytestmark = pytest.mark.gpu
 
@@ -77,20 +77,21 @@ def recurrence(B, T, S, D, A):
 @pytest.mark.parametrize("cell", ["gru_before", "gru_after"])
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
 def test_looking_and_moving_is_the_plain_loop(sizes, cell, dtype):
-    from regard.kernels.cuda import functions
+    from regard.kernels.triton import recurrent_attention
 
     B, T, S, D, _ = sizes
     torch.manual_seed(0)
     mask = visible(B, S)
 
     def run(function):
-        def compute(x, found, keys, h, W, v, U):
-            return function(cell, x, found, keys, mask, h, None, reference.Asking(W, v), U)
+        def compute(x, values, keys, h, W, v, U):
+            memory, score = {"keys": keys, "values": values, "mask": mask}, ScoreParameters(W, v)
+            return function(x, cell=cell, **memory, h=h, c=None, score=score, U=U)
 
         return compute
 
     agree(
-        run(functions.look_then_move),
+        run(recurrent_attention.look_then_move),
         run(reference.look_then_move),
         recurrence(*sizes),
         [(B, T, D), (B, T, S), (B, D)],
@@ -100,9 +101,9 @@ def test_looking_and_moving_is_the_plain_loop(sizes, cell, dtype):
 
 @pytest.mark.parametrize("dtype", BOTH, ids=str)
 @pytest.mark.parametrize("sizes", [(3, 7, 13), (5, 1, 8), (67, 9, 104)], ids=str)
-@pytest.mark.parametrize("op", ["gru_before_both", "gru_after_both"])
-def test_reading_in_two_directions_is_the_plain_loop(op, sizes, dtype):
-    from regard.kernels.cuda import functions
+@pytest.mark.parametrize("cell", ["gru_before", "gru_after"])
+def test_reading_in_two_directions_is_the_plain_loop(cell, sizes, dtype):
+    from regard.kernels.triton import gru_scan
 
     B, T, D = sizes
     torch.manual_seed(0)
@@ -110,8 +111,8 @@ def test_reading_in_two_directions_is_the_plain_loop(op, sizes, dtype):
 
     def run(function):
         def compute(x, h, *weights):
-            right, left = (reference.Weights(*weights[i : i + 3]) for i in (0, 3))
-            return function(x, h, mask, right, left)
+            forward, backward = (CellWeights(*weights[i : i + 3]) for i in (0, 3))
+            return function(x, h, mask=mask, forward=forward, backward=backward)
 
         return compute
 
@@ -119,19 +120,23 @@ def test_reading_in_two_directions_is_the_plain_loop(op, sizes, dtype):
     for _ in range(2):
         scale = D**-0.5
         given += [drawn(3 * D, 11), drawn(3 * D, D, scale=scale), drawn(3 * D)]
-    both = run(getattr(functions, op)), run(getattr(reference, op))
+    both = (run(getattr(file, f"bidirectional_{cell}_scan")) for file in (gru_scan, reference))
     agree(*both, given, [(B, T, 2 * D), (B, 2 * D)], dtype)
 
 
 @pytest.mark.parametrize("dtype", BOTH, ids=str)
 def test_reading_in_one_direction_is_the_plain_loop(dtype):
-    from regard.kernels.cuda import functions
+    from regard.kernels.triton import gru_scan
 
     torch.manual_seed(0)
     given = [drawn(5, 7, 11), drawn(5, 13), drawn(39, 11), drawn(39, 13, scale=0.3), drawn(39)]
+
+    def run(function):
+        return lambda x, h, W, U, b: (function(x, h, W=W, U=U, b=b),)
+
     agree(
-        lambda *x: (functions.gru_before_scan(*x),),
-        lambda *x: (reference.scan(reference.gru_before_step, *x),),
+        run(gru_scan.gru_before_scan),
+        run(reference.gru_before_scan),
         given,
         [(5, 7, 13)],
         dtype,
@@ -144,16 +149,20 @@ def test_reading_in_one_direction_is_the_plain_loop(dtype):
     "sizes", [(3, 7, 11, 13, 5), (3, 70, 130, 67, 32), (2, 1, 1, 3, 2)], ids=str
 )
 def test_additive_attention_is_its_definition(sizes, scale, dtype):
-    from regard.kernels.cuda import additive
+    from regard.kernels.triton import additive_attention
 
     B, T, S, A, N = sizes
     torch.manual_seed(0)
     mask = visible(B, S)
     given = [drawn(B, T, A, scale=scale), drawn(B, S, A, scale=scale)]
     given += [drawn(A, scale=A**-0.5), drawn(B, S, N)]
+
+    def run(function):
+        return lambda q, k, v, values: function(q, k, values, v=v, mask=mask)
+
     agree(
-        lambda *x: additive.additive_attention(*x, mask),
-        lambda *x: reference.additive_attention(*x, mask),
+        run(additive_attention.additive_attention),
+        run(reference.additive_attention),
         given,
         [(B, T, N), (B, T, S)],
         dtype,
@@ -164,7 +173,7 @@ def test_additive_attention_is_its_definition(sizes, scale, dtype):
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 @pytest.mark.parametrize("V", [2, 29, 5003])
 def test_loss_and_gradient_of_logits_in_one_pass(V, smoothing, dtype):
-    from regard.kernels.cuda.loss import loss_rows_
+    from regard.kernels.triton.linear_loss import loss_rows_
 
     torch.manual_seed(0)
     logits = (drawn(37, V) * 3).to(dtype)
@@ -185,10 +194,10 @@ def test_loss_and_gradient_of_logits_in_one_pass(V, smoothing, dtype):
 @pytest.mark.parametrize("chunk", [None, 29 * 8], ids=["at once", "in chunks"])
 @pytest.mark.parametrize("bias", [True, False], ids=["bias", "no bias"])
 def test_readout_and_loss_in_one_are_their_definition(bias, chunk, dtype, monkeypatch):
-    from regard.kernels.cuda import loss
+    from regard.kernels.triton import linear_loss
 
     if chunk:
-        monkeypatch.setattr(loss, "LOGITS", chunk)
+        monkeypatch.setattr(linear_loss, "LOGITS", chunk)
     torch.manual_seed(0)
     target = torch.randint(0, 29, (37,), device="cuda")
     seen = torch.rand(37, device="cuda") < 0.8
@@ -196,15 +205,16 @@ def test_readout_and_loss_in_one_are_their_definition(bias, chunk, dtype, monkey
 
     def run(function):
         def compute(x, weight, shift=None):
-            return (function(x, weight, shift, target, seen, 0.1),)
+            rows = {"target": target, "visible": seen}
+            return (function(x, weight, bias=shift, **rows, smoothing=0.1),)
 
         return compute
 
-    agree(run(loss.linear_loss), run(reference.linear_loss), given, [()], dtype)
+    agree(run(linear_loss.linear_loss), run(reference.linear_loss), given, [()], dtype)
 
 
 def test_adadelta_in_one_pass_is_the_librarys():
-    from regard.kernels.cuda.optimizer import Adadelta
+    from regard.kernels.triton.adadelta import Adadelta
 
     torch.manual_seed(0)
     theirs = drawn(1031).float().requires_grad_()

@@ -97,29 +97,25 @@ def test_the_two_resets_are_two_functions():
 
 
 def test_library_recurrences_run_where_they_compute_the_same():
-    sources = {name: choice.explain("cpu")[0] for name, choice in kernels.CHOICES.items()}
-    assert sources["gru_after_scan"] == sources["gru_after_both"] == "torch.gru"
+    sources = {name: op.explain(kernels.Call("cpu"))[0] for name, op in kernels.OPS.items()}
+    assert sources["gru_after_scan"] == sources["bidirectional_gru_after_scan"] == "torch.gru"
     assert sources["lstm_scan"] == "torch.lstm"
     assert sources["elman_scan"] == "torch.rnn_tanh"
-    assert sources["gru_before_scan"] == sources["gru_before_both"] == "backward by hand"
+    assert sources["gru_before_scan"] == "custom autograd"
+    assert sources["bidirectional_gru_before_scan"] == "custom autograd"
 
 
 @pytest.mark.parametrize("bias", [True, False])
 def test_library_recurrences_agree_with_their_definitions(bias):
-    for name, rows, step in (
-        ("elman_scan", D, reference.elman_step),
-        ("gru_after_scan", 3 * D, reference.gru_after_step),
-    ):
-        W, U = randn(rows, I), randn(rows, D)
-        b = randn(rows) if bias else None
+    for name, rows in (("elman_scan", D), ("gru_after_scan", 3 * D)):
+        weights = {"W": randn(rows, I), "U": randn(rows, D), "b": randn(rows) if bias else None}
         x, h = randn(B, T, I), randn(B, D)
-        expected = reference.scan(step, x, h, W, U, b)
-        letters.assert_close(getattr(kernels, name)(x, h, W, U, b), letters.array(expected))
-    W, U = randn(4 * D, I), randn(4 * D, D)
-    b = randn(4 * D) if bias else None
+        expected = getattr(reference, name)(x, h, **weights)
+        letters.assert_close(getattr(kernels, name)(x, h, **weights), letters.array(expected))
+    weights = {"W": randn(4 * D, I), "U": randn(4 * D, D), "b": randn(4 * D) if bias else None}
     x, state = randn(B, T, I), (randn(B, D), randn(B, D, seed=1))
-    h, c = kernels.lstm_scan(x, state, MASK, W, U, b)
-    expected_h, expected_c = reference.lstm_scan(x, state, MASK, W, U, b)
+    h, c = kernels.lstm_scan(x, state[0], c=state[1], mask=MASK, **weights)
+    expected_h, expected_c = reference.lstm_scan(x, state[0], c=state[1], mask=MASK, **weights)
     letters.assert_close(h[MASK], letters.array(expected_h[MASK]))
     letters.assert_close(c, letters.array(expected_c))
     # a row with nothing visible keeps its store to the last bit
@@ -131,9 +127,9 @@ def test_an_lstm_on_a_cpu_is_computed_in_the_numbers_of_its_weights(rough):
     W, U, b = randn(4 * D, I).float(), randn(4 * D, D).float(), randn(4 * D).float()
     x, state = randn(B, T, I).bfloat16(), (randn(B, D).bfloat16(), randn(B, D).bfloat16())
     with torch.autocast("cpu", torch.bfloat16, enabled=rough):
-        h, c = kernels.lstm_scan(x, state, MASK, W, U, b)
-    whole = x.float(), tuple(part.float() for part in state)
-    expected = kernels.lstm_scan(*whole, MASK, W, U, b)
+        h, c = kernels.lstm_scan(x, state[0], c=state[1], mask=MASK, W=W, U=U, b=b)
+    whole_h, whole_c = (part.float() for part in state)
+    expected = kernels.lstm_scan(x.float(), whole_h, c=whole_c, mask=MASK, W=W, U=U, b=b)
     assert torch.equal(h[MASK], expected[0][MASK])
     assert torch.equal(c, expected[1])
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from regard import kernels
-from regard.kernels import reference
+from regard.kernels import CellWeights
 from regard.nn.attention import Attention
 from regard.nn.cells import ElmanCell, GRUCell, Hidden, LSTMCell
 from regard.nn.masks import masked_softmax, reverse
@@ -24,10 +24,10 @@ def asked(monkeypatch, attention, queries, **options):
     """The outputs, and how often the op ran."""
     count, run = 0, kernels.additive_attention
 
-    def counted(*given):
+    def counted(*arguments, **keywords):
         nonlocal count
         count += 1
-        return run(*given)
+        return run(*arguments, **keywords)
 
     monkeypatch.setattr(kernels, "additive_attention", counted)
     memory = attention.remember(randn(B, S, M), randn(B, S, N), MASK)
@@ -96,14 +96,14 @@ def test_two_directions_are_a_line_and_the_same_line_turned_round(name):
 
 
 def test_both_directions_of_a_gru_that_resets_before_are_one_op(monkeypatch):
-    run, count = kernels.gru_before_both, 0
+    run, count = kernels.bidirectional_gru_before_scan, 0
 
-    def counted(*given):
+    def counted(*arguments, **keywords):
         nonlocal count
         count += 1
-        return run(*given)
+        return run(*arguments, **keywords)
 
-    monkeypatch.setattr(kernels, "gru_before_both", counted)
+    monkeypatch.setattr(kernels, "bidirectional_gru_before_scan", counted)
     for name, ops in (("gru before", 3), ("gru after", 0)):
         count = 0
         stack = Stack(lambda size, name=name: CELLS[name](size, D), I, 3, bidirectional=True)
@@ -112,13 +112,16 @@ def test_both_directions_of_a_gru_that_resets_before_are_one_op(monkeypatch):
 
 
 def test_a_hidden_position_moves_no_state():
-    weights = [reference.Weights(randn(3 * D, I), randn(3 * D, D), None) for _ in range(2)]
+    cell = CellWeights(randn(3 * D, I), randn(3 * D, D), None)
+    weights = {"forward": cell, "backward": cell}
     x, h = randn(B, S, I), randn(B, D)
-    shown, last = kernels.gru_before_both(x, h, MASK, *weights)
+    shown, last = kernels.bidirectional_gru_before_scan(x, h, mask=MASK, **weights)
     assert torch.equal(last[2], torch.cat([h[2], h[2]]))
     assert not shown[~MASK].any()
     wild = torch.where(MASK[..., None], x, 1e3)
     for one, other in zip(
-        (shown, last), kernels.gru_before_both(wild, h, MASK, *weights), strict=True
+        (shown, last),
+        kernels.bidirectional_gru_before_scan(wild, h, mask=MASK, **weights),
+        strict=True,
     ):
         assert torch.equal(one, other)

@@ -18,17 +18,17 @@ def _adadelta(p, g, square, delta, rate, rho, eps, decay, size, BLOCK: tl.conste
     inside = i < size
     old = tl.load(p + i, mask=inside)
     grad = tl.load(g + i, mask=inside) + decay * old
-    seen = rho * tl.load(square + i, mask=inside) + (1 - rho) * grad * grad
+    mean_square = rho * tl.load(square + i, mask=inside) + (1 - rho) * grad * grad
     before = tl.load(delta + i, mask=inside)
-    move = tl.sqrt(before + eps) / tl.sqrt(seen + eps) * grad
-    tl.store(square + i, seen, mask=inside)
+    move = tl.sqrt(before + eps) / tl.sqrt(mean_square + eps) * grad
+    tl.store(square + i, mean_square, mask=inside)
     tl.store(delta + i, rho * before + (1 - rho) * move * move, mask=inside)
     tl.store(p + i, old - rate * move, mask=inside)
 
 
 @final
 class Adadelta(torch.optim.Optimizer):
-    """`torch.optim.Adadelta`, whose memory has the same names."""
+    """`torch.optim.Adadelta`, with the same names in its state."""
 
     def __init__(
         self,
@@ -53,5 +53,5 @@ class Adadelta(torch.optim.Optimizer):
                 memory = self.state[p]
                 for name in ("square_avg", "acc_delta"):
                     memory.setdefault(name, torch.zeros_like(p))
-                given = p, p.grad, memory["square_avg"], memory["acc_delta"], *numbers
-                _adadelta[triton.cdiv(p.numel(), BLOCK),](*given, p.numel(), BLOCK)
+                tensors = p, p.grad, memory["square_avg"], memory["acc_delta"]
+                _adadelta[triton.cdiv(p.numel(), BLOCK),](*tensors, *numbers, p.numel(), BLOCK)

@@ -1,4 +1,4 @@
-"""What the GPU kernels compute with: a product of rows, and gates as exact as float32 is."""
+"""Arithmetic that GPU kernels share: a product of rows, and gates as exact as float32 is."""
 
 import torch
 import triton
@@ -9,7 +9,7 @@ from triton.language.extra import libdevice
 
 @triton.jit
 def reciprocal(x):
-    """1/x to the last bit but one; a division would spend its time on cases not met here."""
+    """1/x to the last bit but one; a division would also treat cases that do not occur here."""
     return tl.inline_asm_elementwise(
         "rcp.approx.ftz.f32 $0, $1;", "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1
     )
@@ -22,12 +22,12 @@ def sigmoid(x):
 
 
 @triton.jit
-def tanh(x, ROUGH: tl.constexpr = False):
-    """tanh as exact as float32 is, or with ROUGH the chip's own: eleven bits, enough for bfloat16.
+def tanh(x, APPROXIMATE: tl.constexpr = False):
+    """tanh as exact as float32 is, or with APPROXIMATE the chip's, to eleven bits.
 
-    Eleven bits are also what a product in tf32 has of its factors.
+    That is enough for bfloat16. Eleven bits are also what a product in tf32 has of its factors.
     """
-    if ROUGH:
+    if APPROXIMATE:
         return tl.inline_asm_elementwise(
             "tanh.approx.f32 $0, $1;", "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1
         )
@@ -43,16 +43,16 @@ def dot_rows(
     acc = tl.zeros([BM, BN], tl.float32)
     for start in range(0, K, BK):
         k = start + tl.arange(0, BK)
-        left = tl.load(a + m[:, None] * a_row + k, mask=(m[:, None] < M) & (k < K), other=0.0)
-        right = tl.load(
+        rows = tl.load(a + m[:, None] * a_row + k, mask=(m[:, None] < M) & (k < K), other=0.0)
+        columns = tl.load(
             w + n[None, :] * w_row + k[:, None], mask=(n < N) & (k[:, None] < K), other=0.0
         )
-        acc = tl.dot(left, right, acc, input_precision="tf32" if TF32 else "ieee")
+        acc = tl.dot(rows, columns, acc, input_precision="tf32" if TF32 else "ieee")
     return acc
 
 
 def product(a: Tensor, b: Tensor) -> Tensor:
-    """a b, summed and kept in float32: a weight's gradient."""
+    """a b, summed and returned in float32: a weight's gradient."""
     if a.dtype == torch.float32:
         return a @ b
     return torch.mm(a, b, out_dtype=torch.float32)

@@ -1,7 +1,7 @@
-"""Additive attention of many queries at once, tile by tile, with its backward pass by hand.
+"""Additive attention of many queries at once, tile by tile, with a backward pass of its own.
 
 A tile is some sentences times some queries, small enough to stay in a cache: [B,T,S,A], which
-plain PyTorch builds and keeps, never exists. A second derivative is not supported.
+plain PyTorch builds and saves, never exists. A second derivative is not supported.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from regard.kernels.by_hand_casting import alike, as_it_is
+from regard.kernels.casting import autocast_disabled, cast_for_autocast
 from regard.kernels.reference import masked_softmax
 
 TILE = 2**18
@@ -20,15 +20,16 @@ TILE = 2**18
 
 
 def additive_attention(
-    q: Float[Tensor, "B T A"],
-    k: Float[Tensor, "B S A"],
-    v: Float[Tensor, "A"],
+    query: Float[Tensor, "B T A"],
+    keys: Float[Tensor, "B S A"],
     values: Float[Tensor, "B S N"],
+    *,
+    v: Float[Tensor, "A"],
     mask: Bool[Tensor, "B S"],
 ) -> tuple[Float[Tensor, "B T N"], Float[Tensor, "B T S"]]:
-    """`reference.additive_attention`; keeps its inputs and B·T·S weights, computes tanh twice."""
-    q, k, v, values = alike(q, k, v, values)
-    with as_it_is(q):
+    """`reference.additive_attention`; saves its inputs and B·T·S weights, computes tanh twice."""
+    q, k, v, values = cast_for_autocast(query, keys, v, values)
+    with autocast_disabled(q):
         weights = _AdditiveWeights.apply(mask, q, k, v)
         return weights @ values, weights
 
@@ -38,7 +39,7 @@ class _AdditiveWeights(torch.autograd.Function):
     def forward(ctx: Any, mask: Tensor, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         scores = q.new_empty(*q.shape[:2], k.shape[1])
         for rows, queries in _tiles(q, k):
-            scores[rows, queries] = _inside(q[rows, queries], k[rows]) @ v
+            scores[rows, queries] = _tanh(q[rows, queries], k[rows]) @ v
         weights = masked_softmax(scores, mask[:, None])
         ctx.save_for_backward(q, k, v, weights)
         return weights
@@ -48,27 +49,27 @@ class _AdditiveWeights(torch.autograd.Function):
     def backward(ctx: Any, dweights: Tensor) -> tuple[Tensor | None, ...]:
         """dscore = α∘(dα − Σ α∘dα)      d(q + k) = dscore · v∘(1 − tanh²), summed over either."""
         q, k, v, weights = ctx.saved_tensors
-        with as_it_is(q):
+        with autocast_disabled(q):
             dscores = torch.ops.aten._softmax_backward_data(dweights, weights, -1, weights.dtype)
             dq, dk, dv = torch.empty_like(q), torch.zeros_like(k), torch.zeros_like(v)
             for rows, queries in _tiles(q, k):
-                inside, here = _inside(q[rows, queries], k[rows]), dscores[rows, queries]
-                dv += here.flatten() @ inside.flatten(0, 2)
-                torch.ops.aten.tanh_backward(here[..., None], inside, grad_input=inside)
-                dq[rows, queries] = inside.sum(dim=2)
-                dk[rows] += inside.sum(dim=1)
+                tanh, dscore = _tanh(q[rows, queries], k[rows]), dscores[rows, queries]
+                dv += dscore.flatten() @ tanh.flatten(0, 2)
+                dtanh = torch.ops.aten.tanh_backward(dscore[..., None], tanh, grad_input=tanh)
+                dq[rows, queries] = dtanh.sum(dim=2)
+                dk[rows] += dtanh.sum(dim=1)
             return None, dq.mul_(v), dk.mul_(v), dv
 
 
-def _inside(q: Float[Tensor, "b t A"], k: Float[Tensor, "b S A"]) -> Float[Tensor, "b t S A"]:
+def _tanh(q: Float[Tensor, "b t A"], k: Float[Tensor, "b S A"]) -> Float[Tensor, "b t S A"]:
     return torch.add(q[:, :, None], k[:, None]).tanh_()
 
 
 def _tiles(q: Float[Tensor, "B T A"], k: Float[Tensor, "B S A"]) -> Iterator[tuple[slice, slice]]:
     """Cut sentences and queries so that a tile holds at most TILE numbers, or one query's."""
-    (B, T, _), one = q.shape, k.shape[1] * k.shape[2]
-    queries = min(T, max(1, TILE // max(1, one)))
-    rows = min(B, max(1, TILE // max(1, one * queries)))
+    (B, T, _), query_size = q.shape, k.shape[1] * k.shape[2]
+    queries = min(T, max(1, TILE // max(1, query_size)))
+    rows = min(B, max(1, TILE // max(1, query_size * queries)))
     for b in range(0, B, rows):
         for t in range(0, T, queries):
             yield slice(b, b + rows), slice(t, t + queries)

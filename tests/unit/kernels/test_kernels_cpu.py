@@ -1,17 +1,17 @@
-"""Ops with a backward pass by hand, against their definitions in plain PyTorch."""
+"""Ops with a backward pass of their own, against their definitions in plain PyTorch."""
 
 import pytest
 import torch
 from kernel_cases import CASES, ODD, SIZES, gradients, leaves, outputs
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from regard.kernels import by_hand_attention, by_hand_loss
+from regard.kernels.cpu import additive_attention, linear_loss
 from regard.nn.loss import summed_loss
 
 by_case = pytest.mark.parametrize("name", CASES)
-# what the library computes it also derives, and casts, in its own way, and without gradients it
-# may multiply in another order
-of_ours = pytest.mark.parametrize("name", [x for x in CASES if x != "gru_after_both"])
+# PyTorch derives, and casts, in its own way what it computes itself, and without gradients it may
+# multiply in another order
+of_ours = pytest.mark.parametrize("name", [x for x in CASES if x != "bidirectional_gru_after_scan"])
 
 
 def assert_within(found, expected, bound):
@@ -26,9 +26,9 @@ def assert_within(found, expected, bound):
 @by_case
 def test_outputs_and_every_gradient_are_the_definitions(name, sizes):
     case = CASES[name]
-    arguments = case.arguments(sizes=sizes)
-    given = leaves(arguments)
-    found, expected = (outputs(run, arguments) for run in (case.run, case.definition))
+    inputs = case.inputs(sizes=sizes)
+    given = leaves(inputs)
+    found, expected = (outputs(run, inputs) for run in (case.run, case.definition))
     assert_within(found, expected, 1e-12)
     assert_within(gradients(found, given), gradients(expected, given), 1e-10)
 
@@ -36,10 +36,10 @@ def test_outputs_and_every_gradient_are_the_definitions(name, sizes):
 @by_case
 def test_a_gradient_may_come_in_through_one_output_alone(name):
     case = CASES[name]
-    arguments = case.arguments()
-    for i in range(len(outputs(case.run, arguments))):
-        found, expected = (outputs(run, arguments)[i] for run in (case.run, case.definition))
-        for leaf in leaves(arguments):
+    inputs = case.inputs()
+    for i in range(len(outputs(case.run, inputs))):
+        found, expected = (outputs(run, inputs)[i] for run in (case.run, case.definition))
+        for leaf in leaves(inputs):
             one, other = (
                 torch.autograd.grad(made.square().sum(), leaf, retain_graph=True, allow_unused=True)
                 for made in (found, expected)
@@ -63,11 +63,11 @@ def test_each_number_moved_by_itself_gives_the_gradient(name, record_property):
 def _gradcheck(name, *, fast):
     case = CASES[name]
     small = {"B": 3, "T": 2, "S": 3, "D": 5, "A": 7, "N": 5, "I": 3, "O": 7, "V": 5}
-    arguments = case.arguments(sizes=(small, (3, 1, 0)))
-    given = leaves(arguments)
+    inputs = case.inputs(sizes=(small, (3, 1, 0)))
+    given = leaves(inputs)
 
     def run(*_):
-        return tuple(outputs(case.run, arguments))
+        return tuple(outputs(case.run, inputs))
 
     assert torch.autograd.gradcheck(run, given, fast_mode=fast)
     return sum(leaf.numel() for leaf in given)
@@ -76,9 +76,9 @@ def _gradcheck(name, *, fast):
 @by_case
 def test_two_runs_are_equal_to_the_last_bit(name):
     case = CASES[name]
-    arguments = case.arguments(torch.float32)
-    given = leaves(arguments)
-    first, second = outputs(case.run, arguments), outputs(case.run, arguments)
+    inputs = case.inputs(torch.float32)
+    given = leaves(inputs)
+    first, second = outputs(case.run, inputs), outputs(case.run, inputs)
     for one, other in zip(first, second, strict=True):
         assert torch.equal(one, other)
     for one, other in zip(gradients(first, given), gradients(second, given), strict=True):
@@ -88,10 +88,10 @@ def test_two_runs_are_equal_to_the_last_bit(name):
 @of_ours
 def test_without_gradients_it_is_equal_to_the_last_bit(name):
     case = CASES[name]
-    arguments = case.arguments(torch.float32)
-    first = outputs(case.run, arguments)
+    inputs = case.inputs(torch.float32)
+    first = outputs(case.run, inputs)
     with torch.no_grad():
-        for one, other in zip(first, outputs(case.run, arguments), strict=True):
+        for one, other in zip(first, outputs(case.run, inputs), strict=True):
             assert torch.equal(one, other)
             assert not other.requires_grad
 
@@ -99,9 +99,9 @@ def test_without_gradients_it_is_equal_to_the_last_bit(name):
 @of_ours
 def test_the_way_back_may_be_gone_twice_but_not_differentiated(name):
     case = CASES[name]
-    arguments = case.arguments()
-    given = leaves(arguments)
-    made = outputs(case.run, arguments)
+    inputs = case.inputs()
+    given = leaves(inputs)
+    made = outputs(case.run, inputs)
     first, second = (gradients(made, given, retain=True) for _ in range(2))
     for one, other in zip(first, second, strict=True):
         assert torch.equal(one, other)
@@ -124,9 +124,9 @@ def test_float32_errs_at_most_twice_as_much_as_the_plain_loop(name):
             (case.definition, torch.float32),
             (case.run, torch.float32),
         ):
-            arguments = case.arguments(dtype, sizes=(sizes, (11, 1, 0, 7, 11)), seed=seed)
-            made = outputs(run, arguments)
-            results.append([*(x.detach() for x in made), *gradients(made, leaves(arguments))])
+            inputs = case.inputs(dtype, sizes=(sizes, (11, 1, 0, 7, 11)), seed=seed)
+            made = outputs(run, inputs)
+            results.append([*(x.detach() for x in made), *gradients(made, leaves(inputs))])
         each = zip(*results, strict=True)
         errors.append([[float((x - truth).norm()) for x in found] for truth, *found in each])
     plain, found = torch.tensor(errors).square().sum(dim=0).sqrt().unbind(dim=-1)
@@ -137,11 +137,11 @@ def test_float32_errs_at_most_twice_as_much_as_the_plain_loop(name):
 @of_ours
 def test_under_autocast_it_runs_in_bfloat16_and_stays_near_float32(name):
     case = CASES[name]
-    arguments = case.arguments(torch.float32)
-    given = leaves(arguments)
-    exact = outputs(case.run, arguments)
+    inputs = case.inputs(torch.float32)
+    given = leaves(inputs)
+    exact = outputs(case.run, inputs)
     with torch.autocast("cpu", torch.bfloat16):
-        rough = outputs(case.run, arguments)
+        rough = outputs(case.run, inputs)
         inside = gradients(rough, given, retain=True)
     wide = torch.float32 if name.startswith("linear_loss") else torch.bfloat16
     assert {part.dtype for part in rough} == {wide}
@@ -172,7 +172,7 @@ def numbers(tensor):
     return tensor.untyped_storage().size() // tensor.itemsize
 
 
-def made_and_kept(run, arguments):
+def made_and_kept(run, inputs):
     """How many numbers the largest tensor has, and how many wait for the way back."""
     kept = {}
 
@@ -182,8 +182,8 @@ def made_and_kept(run, arguments):
 
     with Made() as mode:
         with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
-            made = outputs(run, arguments)
-        gradients(made, leaves(arguments))
+            made = outputs(run, inputs)
+        gradients(made, leaves(inputs))
     return mode.largest, sum(kept.values())
 
 
@@ -191,29 +191,29 @@ def made_and_kept(run, arguments):
     "name", [name for name in CASES if name.endswith("additive")] + ["additive_attention"]
 )
 def test_queries_times_keys_times_width_are_neither_made_nor_kept(name, monkeypatch):
-    monkeypatch.setattr(by_hand_attention, "TILE", 1000)
+    monkeypatch.setattr(additive_attention, "TILE", 1000)
     case = CASES[name]
     n = {**ODD, "T": 31, "S": 37, "D": 5, "A": 41, "N": 5, "O": 5}
-    arguments = case.arguments(sizes=(n, (37, 1, 0)))
+    inputs = case.inputs(sizes=(n, (37, 1, 0)))
     all_at_once = n["B"] * n["T"] * n["S"] * n["A"]
-    assert max(made_and_kept(case.definition, arguments)) >= all_at_once
-    assert max(made_and_kept(case.run, arguments)) <= all_at_once / 5
+    assert max(made_and_kept(case.definition, inputs)) >= all_at_once
+    assert max(made_and_kept(case.run, inputs)) <= all_at_once / 5
 
 
 def test_the_logits_of_all_words_are_neither_made_nor_kept(monkeypatch):
     case = CASES["linear_loss"]
     n = {**ODD, "B": 3, "S": 101, "V": 97, "I": 3}
-    arguments = case.arguments(sizes=(n, (101, 97, 89)))
-    monkeypatch.setattr(by_hand_loss, "LOGITS", 1000)
+    inputs = case.inputs(sizes=(n, (101, 97, 89)))
+    monkeypatch.setattr(linear_loss, "LOGITS", 1000)
     all_at_once = n["B"] * n["S"] * n["V"]
-    assert max(made_and_kept(case.definition, arguments)) >= all_at_once
-    assert max(made_and_kept(case.run, arguments)) <= all_at_once / 10
+    assert max(made_and_kept(case.definition, inputs)) >= all_at_once
+    assert max(made_and_kept(case.run, inputs)) <= all_at_once / 10
 
 
 @pytest.mark.parametrize("at_once", [1, 100, 1000, 10**6])
 def test_how_much_is_done_at_once_changes_nothing(at_once, monkeypatch):
-    monkeypatch.setattr(by_hand_attention, "TILE", at_once)
-    monkeypatch.setattr(by_hand_loss, "LOGITS", at_once)
+    monkeypatch.setattr(additive_attention, "TILE", at_once)
+    monkeypatch.setattr(linear_loss, "LOGITS", at_once)
     for name in ("additive_attention", "linear_loss, smoothed"):
         test_outputs_and_every_gradient_are_the_definitions(name, "odd")
 
@@ -221,34 +221,38 @@ def test_how_much_is_done_at_once_changes_nothing(at_once, monkeypatch):
 @pytest.mark.parametrize("name", [n for n in CASES if n.endswith(("additive", "dot"))])
 def test_a_row_with_nothing_visible_has_no_weights_and_moves_nothing_it_did_not_see(name):
     case = CASES[name]
-    arguments = case.arguments()
-    looked = case.run(*arguments)
-    _, x, found, keys, mask = arguments[:5]
+    inputs = case.inputs()
+    output = case.run(**inputs)
+    x, values, keys, mask = (inputs[name] for name in ("x", "values", "keys", "mask"))
     assert not mask[2].any()
-    assert not looked.weights[2].any()
-    assert looked.weights[:2].sum(dim=-1).allclose(torch.ones(2, ODD["T"], dtype=torch.float64))
-    dx, *seen = gradients([looked.shown, looked.weights], [x, found, keys])
+    assert not output.weights[2].any()
+    assert output.weights[:2].sum(dim=-1).allclose(torch.ones(2, ODD["T"], dtype=torch.float64))
+    dx, *others = gradients([output.outputs, output.weights], [x, values, keys])
     assert dx[2].all()
-    for gradient in seen:
+    for gradient in others:
         assert not gradient[2].any()
         assert not gradient[1, 1:].any()
         assert gradient[0].any()
 
 
 def test_the_loss_is_that_of_the_logits_and_hidden_words_count_nothing():
-    x, weight, bias, target, visible, smoothing = CASES["linear_loss, smoothed"].arguments(
-        torch.float32
-    )
-    logits = torch.nn.functional.linear(x, weight, bias)
-    whole = summed_loss(logits[None], target[None], visible[None], smoothing)
-    found = by_hand_loss.linear_loss(x, weight, bias, target, visible, smoothing)
-    assert abs(found - whole) <= 1e-5 * whole
-    other = torch.where(visible, target, (target + 1) % weight.shape[0])
-    assert by_hand_loss.linear_loss(x, weight, bias, other, visible, smoothing) == found
+    inputs = CASES["linear_loss, smoothed"].inputs(torch.float32)
+    target, visible = inputs["target"], inputs["visible"]
+    logits = torch.nn.functional.linear(inputs["x"], inputs["weight"], inputs["bias"])
+    whole = summed_loss(logits[None], target[None], visible[None], inputs["smoothing"])
+    loss = linear_loss.linear_loss(**inputs)
+    assert abs(loss - whole) <= 1e-5 * whole
+    other = torch.where(visible, target, (target + 1) % inputs["weight"].shape[0])
+    assert linear_loss.linear_loss(**{**inputs, "target": other}) == loss
     # by hand: two words, logits (0, log 3), so p = (1/4, 3/4)
     two = torch.tensor([[0.0], [torch.tensor(3.0).log()]])
-    loss = by_hand_loss.linear_loss(
-        torch.ones(1, 1), two, None, torch.tensor([0]), torch.tensor([True]), 0.2
+    loss = linear_loss.linear_loss(
+        torch.ones(1, 1),
+        two,
+        bias=None,
+        target=torch.tensor([0]),
+        visible=torch.tensor([True]),
+        smoothing=0.2,
     )
     expected = 0.8 * torch.tensor(4.0).log() + 0.1 * (torch.tensor(16.0 / 3).log())
     assert abs(loss - expected) <= 1e-6
@@ -256,12 +260,13 @@ def test_the_loss_is_that_of_the_logits_and_hidden_words_count_nothing():
 
 @pytest.mark.parametrize("name", [name for name in CASES if name.startswith("linear_loss")])
 def test_hidden_rows_that_cannot_be_left_out_count_nothing(name, monkeypatch):
-    monkeypatch.setattr(by_hand_loss, "COUNTED", ())
+    monkeypatch.setattr(linear_loss, "SKIPS_HIDDEN_ROWS", ())
     test_outputs_and_every_gradient_are_the_definitions(name, "odd")
 
 
 def test_a_loss_of_no_visible_words_is_zero():
-    x, weight, bias, target, visible, _ = CASES["linear_loss"].arguments()
-    loss = by_hand_loss.linear_loss(x, weight, bias, target, torch.zeros_like(visible))
+    inputs = CASES["linear_loss"].inputs()
+    hidden = torch.zeros_like(inputs["visible"])
+    loss = linear_loss.linear_loss(**{**inputs, "visible": hidden})
     assert loss == 0
-    assert not torch.autograd.grad(loss, weight)[0].any()
+    assert not torch.autograd.grad(loss, inputs["weight"])[0].any()

@@ -1,4 +1,4 @@
-"""Autocast for ops that are written by hand: they cast once, and run inside in one type."""
+"""Autocast for custom autograd functions: they cast once, and run inside in one type."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 
-def alike(first: Tensor, *others: Tensor | None) -> list[Any]:
+def cast_for_autocast(first: Tensor, *others: Tensor | None) -> list[Any]:
     """Return all in the type that autocast asks for, or as they are where it is off."""
     tensors = [first, *others]
     if not torch.is_autocast_enabled(first.device.type):
@@ -20,6 +20,6 @@ def _cast(tensor: Tensor, dtype: torch.dtype) -> Tensor:
     return tensor if tensor.dtype == torch.float64 else tensor.to(dtype)
 
 
-def as_it_is(tensor: Tensor) -> torch.autocast:
-    """Return a context in which autocast leaves every product as it is written."""
+def autocast_disabled(tensor: Tensor) -> torch.autocast:
+    """Return a context in which products run in the types of their factors."""
     return torch.autocast(tensor.device.type, enabled=False)

@@ -1,6 +1,6 @@
-"""Recurrences on a GPU: what is left of each step after everything else has left the loop.
+"""Kernels of one step of a recurrence: only what depends on the state is left in them.
 
-One kernel for each product, with the gates computed where the product ends; attention between them.
+One kernel for each product, which also computes the gates at its end; attention between them.
 Sums run in float32 in one fixed order and without atomics: two runs are equal to the last bit.
 """
 
@@ -19,17 +19,29 @@ def _gates(
 
     Where the input is hidden z is 0: the state stays, and no gradient reaches the gates.
     """
-    reader = tl.program_id(2)
+    direction = tl.program_id(2)
     m = tl.program_id(0) * BM + tl.arange(0, BM)
     n = tl.program_id(1) * BN + tl.arange(0, BN)
-    row = reader * B + m
+    row = direction * B + m
     acc = dot_rows(
-        h_low + reader * B * D, D, U + reader * 3 * D * D, D, m, n, B, 2 * D, D, TF32, BM, BN, BK
+        h_low + direction * B * D,
+        D,
+        U + direction * 3 * D * D,
+        D,
+        m,
+        n,
+        B,
+        2 * D,
+        D,
+        TF32,
+        BM,
+        BN,
+        BK,
     )
     inside = (m[:, None] < B) & (n < 2 * D)
     acc += tl.load(x + row[:, None] * x_row + n, mask=inside, other=0.0).to(tl.float32)
-    seen = tl.load(mask + row * mask_row, mask=m < B, other=0)[:, None] != 0
-    gate = tl.where(seen | (n < D), sigmoid(acc), 0.0)
+    visible = tl.load(mask + row * mask_row, mask=m < B, other=0)[:, None] != 0
+    gate = tl.where(visible | (n < D), sigmoid(acc), 0.0)
     tl.store(rzn + row[:, None] * (3 * D) + n, gate, mask=inside)
     is_r = inside & (n < D)
     old = tl.load(h + row[:, None] * D + n, mask=is_r, other=0.0)
@@ -41,11 +53,11 @@ def _renew(
     h_low, h, U, x, x_row, mask, mask_row, rzn, rest, h_next, h_next_low, B, D: tl.constexpr,
     TF32: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
 ):  # fmt: skip
-    """A whole step of a GRU that resets after the product; `rest` keeps u_n for the way back."""
-    reader = tl.program_id(2)
+    """A whole step of a GRU that resets after the product; `rest` saves u_n for later."""
+    direction = tl.program_id(2)
     m = tl.program_id(0) * BM + tl.arange(0, BM)
     n = tl.program_id(1) * BN + tl.arange(0, BN)
-    row = reader * B + m
+    row = direction * B + m
     PRECISION: tl.constexpr = "tf32" if TF32 else "ieee"
     u_r = tl.zeros([BM, BN], tl.float32)
     u_z = tl.zeros([BM, BN], tl.float32)
@@ -53,7 +65,7 @@ def _renew(
     for start in range(0, D, BK):
         k = start + tl.arange(0, BK)
         left = tl.load(h_low + row[:, None] * D + k, mask=(m[:, None] < B) & (k < D), other=0.0)
-        at = U + reader * 3 * D * D + n[None, :] * D + k[:, None]
+        at = U + direction * 3 * D * D + n[None, :] * D + k[:, None]
         there = (n < D) & (k[:, None] < D)
         u_r = tl.dot(left, tl.load(at, mask=there, other=0.0), u_r, PRECISION)
         u_z = tl.dot(left, tl.load(at + D * D, mask=there, other=0.0), u_z, PRECISION)
@@ -63,62 +75,62 @@ def _renew(
     r = sigmoid(tl.load(at_x, mask=inside, other=0.0).to(tl.float32) + u_r)
     z = sigmoid(tl.load(at_x + D, mask=inside, other=0.0).to(tl.float32) + u_z)
     new = tanh(tl.load(at_x + 2 * D, mask=inside, other=0.0).to(tl.float32) + r * u_n)
-    seen = tl.load(mask + row * mask_row, mask=m < B, other=0)[:, None] != 0
-    z = tl.where(seen, z, 0.0)
+    visible = tl.load(mask + row * mask_row, mask=m < B, other=0)[:, None] != 0
+    z = tl.where(visible, z, 0.0)
     old = tl.load(h + row[:, None] * D + n, mask=inside, other=0.0)
     at = rzn + row[:, None] * (3 * D) + n
     tl.store(at, r, mask=inside)
     tl.store(at + D, z, mask=inside)
     tl.store(at + 2 * D, new, mask=inside)
     tl.store(rest + row[:, None] * D + n, u_n, mask=inside)
-    moved = (1 - z) * old + z * new
-    tl.store(h_next + row[:, None] * D + n, moved, mask=inside)
-    tl.store(h_next_low + row[:, None] * D + n, moved, mask=inside)
+    h_new = (1 - z) * old + z * new
+    tl.store(h_next + row[:, None] * D + n, h_new, mask=inside)
+    tl.store(h_next_low + row[:, None] * D + n, h_new, mask=inside)
 
 
 @triton.jit
-def _look(
+def _attend(
     query, query_row, keys, v, mask, lengths, weights, weights_row, S, A: tl.constexpr,
-    ROUGH: tl.constexpr, BROW: tl.constexpr, BS: tl.constexpr, BA: tl.constexpr,
+    APPROXIMATE: tl.constexpr, BROW: tl.constexpr, BS: tl.constexpr, BA: tl.constexpr,
 ):  # fmt: skip
-    """α[b] = softmax_s Σ_a v[a] tanh(query[b,a] + keys[b,s,a]); behind a row's end nothing is read.
+    """α[b] = softmax_s Σ_a v[a] tanh(query[b,a] + keys[b,s,a]); nothing is read beyond a row's end.
 
-    One program a row, so that the scores of a row meet without leaving it.
+    One program a row, so that the softmax of a row needs no other program.
     """
     b = tl.program_id(0)
     length = tl.load(lengths + b)
     row = weights + b * weights_row
-    for first in range(0, length, BS):
-        s = first + tl.arange(0, BS)
+    for block_start in range(0, length, BS):
+        s = block_start + tl.arange(0, BS)
         total = tl.zeros([BS, BA], tl.float32)
         for start in range(0, A, BA):
             a = start + tl.arange(0, BA)
             q = tl.load(query + b * query_row + a, mask=a < A, other=0.0)
             inside = (s[:, None] < length) & (a < A)
             k = tl.load(keys + (b * S + s[:, None]) * A + a, mask=inside, other=0.0)
-            bent = tanh(q + k.to(tl.float32), ROUGH)
-            total += tl.load(v + a, mask=a < A, other=0.0).to(tl.float32) * bent
+            tanh_qk = tanh(q + k.to(tl.float32), APPROXIMATE)
+            total += tl.load(v + a, mask=a < A, other=0.0).to(tl.float32) * tanh_qk
         tl.store(row + s, tl.sum(total, 1), mask=s < length)
     tl.debug_barrier()
     s = tl.arange(0, BROW)
-    seen = tl.load(mask + b * S + s, mask=s < length, other=0) != 0
-    scores = tl.load(row + s, mask=seen, other=-float("inf"))
+    visible = tl.load(mask + b * S + s, mask=s < length, other=0) != 0
+    scores = tl.load(row + s, mask=visible, other=-float("inf"))
     top = tl.max(scores, 0)
-    parts = tl.where(seen, tl.exp(scores - top), 0.0)
+    parts = tl.where(visible, tl.exp(scores - top), 0.0)
     total = tl.sum(parts, 0)
-    # a row that may see nothing sees nothing, and counts 0
+    # a row that may see nothing has weights of 0
     alpha = parts * tl.where(total > 0, 1 / total, 0.0)
     tl.store(row + s, alpha, mask=s < length)
 
 
 @triton.jit
 def _pool(
-    weights, weights_row, found, product, product_row, x, x_row, h, rzn, rest, rh, h_next,
+    weights, weights_row, values, product, product_row, x, x_row, h, rzn, rest, rh, h_next,
     h_next_low, S, D: tl.constexpr, AFTER: tl.constexpr, BS: tl.constexpr, BD: tl.constexpr,
 ):  # fmt: skip
-    """The gates of x + Σ_s α_s found_s, and r∘h, or with AFTER the new h.
+    """The gates of x + Σ_s α_s value_s, and r∘h, or with AFTER the new h.
 
-    `rest` keeps x_n + pooled_n until U_n (r∘h) is there, or with AFTER u_n for the way back.
+    `rest` holds x_n + pooled_n until U_n (r∘h) is there, or with AFTER u_n for the backward pass.
     """
     b = tl.program_id(0)
     d = tl.program_id(1) * BD + tl.arange(0, BD)
@@ -129,7 +141,7 @@ def _pool(
         s = start + tl.arange(0, BS)
         alpha = tl.load(weights + b * weights_row + s, mask=s < S, other=0.0)[:, None]
         there = (s[:, None] < S) & (d < D)
-        at = found + (b * S + s[:, None]) * (3 * D) + d
+        at = values + (b * S + s[:, None]) * (3 * D) + d
         t_r += alpha * tl.load(at, mask=there, other=0.0).to(tl.float32)
         t_z += alpha * tl.load(at + D, mask=there, other=0.0).to(tl.float32)
         t_n += alpha * tl.load(at + 2 * D, mask=there, other=0.0).to(tl.float32)
@@ -164,37 +176,37 @@ def _blend(
     BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
 ):  # fmt: skip
     """n = tanh(rest + U_n (r∘h)), h ← (1−z)∘h + z∘n"""
-    reader = tl.program_id(2)
+    direction = tl.program_id(2)
     m = tl.program_id(0) * BM + tl.arange(0, BM)
     n = tl.program_id(1) * BN + tl.arange(0, BN)
-    row = reader * B + m[:, None]
-    U_n = U + (reader * 3 + 2) * D * D
-    acc = dot_rows(rh + reader * B * D, D, U_n, D, m, n, B, D, D, TF32, BM, BN, BK)
+    row = direction * B + m[:, None]
+    U_n = U + (direction * 3 + 2) * D * D
+    acc = dot_rows(rh + direction * B * D, D, U_n, D, m, n, B, D, D, TF32, BM, BN, BK)
     inside = (m[:, None] < B) & (n < D)
     acc += tl.load(rest + row * rest_row + n, mask=inside, other=0.0).to(tl.float32)
     new = tanh(acc)
     z = tl.load(rzn + row * (3 * D) + D + n, mask=inside, other=0.0)
     old = tl.load(h + row * D + n, mask=inside, other=0.0)
     tl.store(rzn + row * (3 * D) + 2 * D + n, new, mask=inside)
-    moved = (1 - z) * old + z * new
-    tl.store(h_next + row * D + n, moved, mask=inside)
-    tl.store(h_next_low + row * D + n, moved, mask=inside)
+    h_new = (1 - z) * old + z * new
+    tl.store(h_next + row * D + n, h_new, mask=inside)
+    tl.store(h_next_low + row * D + n, h_new, mask=inside)
 
 
 @triton.jit
-def _blend_back(
-    parts, num_parts, dshown, dshown_row, carried, rzn, h, rest, dx, dx_row, du, rows,
+def _blend_backward(
+    parts, num_parts, doutput, doutput_row, carry, rzn, h, rest, dx, dx_row, du, rows,
     D: tl.constexpr, AFTER: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
-    """Sum up the new state's gradient, and lead it back through the blend to the gates' inputs.
+    """Sum the new state's gradient, and propagate it through the blend to the gates' inputs.
 
-    `carried` holds what skipped the later step's gates, and then what skips this one's.
+    `carry` holds what bypassed the later step's gates, and then what bypasses this one's.
     """
     row = tl.program_id(0)
     n = tl.program_id(1) * BN + tl.arange(0, BN)
     inside = n < D
-    dh = tl.load(carried + row * D + n, mask=inside, other=0.0)
-    dh += tl.load(dshown + row * dshown_row + n, mask=inside, other=0.0).to(tl.float32)
+    dh = tl.load(carry + row * D + n, mask=inside, other=0.0)
+    dh += tl.load(doutput + row * doutput_row + n, mask=inside, other=0.0).to(tl.float32)
     for part in range(num_parts):
         dh += tl.load(parts + (part * rows + row) * D + n, mask=inside, other=0.0)
     at = rzn + row * (3 * D) + n
@@ -206,7 +218,7 @@ def _blend_back(
     at_x = dx + row * dx_row + n
     tl.store(at_x + D, dz, mask=inside)
     tl.store(at_x + 2 * D, dn, mask=inside)
-    tl.store(carried + row * D + n, dh * (1 - z), mask=inside)
+    tl.store(carry + row * D + n, dh * (1 - z), mask=inside)
     if AFTER:
         r = tl.load(at, mask=inside, other=0.0)
         u_n = tl.load(rest + row * D + n, mask=inside, other=0.0)
@@ -219,19 +231,19 @@ def _blend_back(
 
 
 @triton.jit
-def _reset_back(
-    dx, dx_row, UT, rzn, h, carried, parts, B, D: tl.constexpr, TF32: tl.constexpr,
+def _reset_backward(
+    dx, dx_row, UT, rzn, h, carry, parts, B, D: tl.constexpr, TF32: tl.constexpr,
     BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
 ):  # fmt: skip
-    """d(r∘h) = U_nᵀ dn, and from there to r and to the old state; beside it U_zᵀ dz, a part."""
-    reader, gate = tl.program_id(2) // 2, 2 - tl.program_id(2) % 2
+    """d(r∘h) = U_nᵀ dn, and from it dr and the old state's gradient; also the part U_zᵀ dz."""
+    direction, gate = tl.program_id(2) // 2, 2 - tl.program_id(2) % 2
     m = tl.program_id(0) * BM + tl.arange(0, BM)
     n = tl.program_id(1) * BN + tl.arange(0, BN)
-    row = reader * B + m[:, None]
+    row = direction * B + m[:, None]
     G: tl.constexpr = 3 * D
-    grads = dx + reader * B * dx_row + gate * D
+    grads = dx + direction * B * dx_row + gate * D
     acc = dot_rows(
-        grads, dx_row, UT + reader * D * G + gate * D, G, m, n, B, D, D, TF32, BM, BN, BK
+        grads, dx_row, UT + direction * D * G + gate * D, G, m, n, B, D, D, TF32, BM, BN, BK
     )
     inside = (m[:, None] < B) & (n < D)
     if gate == 1:
@@ -240,20 +252,20 @@ def _reset_back(
         r = tl.load(rzn + row * G + n, mask=inside, other=0.0)
         old = tl.load(h + row * D + n, mask=inside, other=0.0)
         tl.store(dx + row * dx_row + n, acc * old * r * (1 - r), mask=inside)
-        skips = tl.load(carried + row * D + n, mask=inside, other=0.0)
-        tl.store(carried + row * D + n, skips + acc * r, mask=inside)
+        bypass = tl.load(carry + row * D + n, mask=inside, other=0.0)
+        tl.store(carry + row * D + n, bypass + acc * r, mask=inside)
 
 
 @triton.jit
-def _weights_back(
-    dx, dx_row, found, dweights, dweights_row, lengths, dalpha, S, G: tl.constexpr,
+def _weights_backward(
+    dx, dx_row, values, dweights, dweights_row, lengths, dalpha, S, G: tl.constexpr,
     BS: tl.constexpr, BG: tl.constexpr,
 ):  # fmt: skip
-    """dα[b,s] = dx[b] · found[b,s], and what comes from outside."""
+    """dα[b,s] = dx[b] · values[b,s], plus the gradient of the weights as outputs."""
     b = tl.program_id(0)
-    first = tl.program_id(1) * BS
-    s = first + tl.arange(0, BS)
-    if first >= tl.load(lengths + b):
+    block_start = tl.program_id(1) * BS
+    s = block_start + tl.arange(0, BS)
+    if block_start >= tl.load(lengths + b):
         tl.store(dalpha + b * S + s, tl.zeros([BS], tl.float32), mask=s < S)
         return
     total = tl.zeros([BS, BG], tl.float32)
@@ -261,17 +273,17 @@ def _weights_back(
         g = start + tl.arange(0, BG)
         grad = tl.load(dx + b * dx_row + g, mask=g < G, other=0.0).to(tl.float32)
         inside = (s[:, None] < S) & (g < G)
-        total += grad * tl.load(found + (b * S + s[:, None]) * G + g, mask=inside, other=0.0).to(
+        total += grad * tl.load(values + (b * S + s[:, None]) * G + g, mask=inside, other=0.0).to(
             tl.float32
         )
-    outside = tl.load(dweights + b * dweights_row + s, mask=s < S, other=0.0).to(tl.float32)
-    tl.store(dalpha + b * S + s, tl.sum(total, 1) + outside, mask=s < S)
+    output_grad = tl.load(dweights + b * dweights_row + s, mask=s < S, other=0.0).to(tl.float32)
+    tl.store(dalpha + b * S + s, tl.sum(total, 1) + output_grad, mask=s < S)
 
 
 @triton.jit
-def _query_back(
+def _query_backward(
     dalpha, weights, weights_row, query, query_row, keys, v, dscores, dquery, S, A: tl.constexpr,
-    ROUGH: tl.constexpr, BROW: tl.constexpr, BS: tl.constexpr, BA: tl.constexpr,
+    APPROXIMATE: tl.constexpr, BROW: tl.constexpr, BS: tl.constexpr, BA: tl.constexpr,
 ):  # fmt: skip
     """de = α∘(dα − α·dα), dquery[a] = v[a] Σ_s de[s] (1 − tanh²(query[a] + keys[s,a]))"""
     b = tl.program_id(0)
@@ -289,31 +301,31 @@ def _query_back(
             tl.store(dscores + b * weights_row + s, de, mask=s < S)
         inside = (s[:, None] < S) & (a < A)
         k = tl.load(keys + (b * S + s[:, None]) * A + a, mask=inside, other=0.0).to(tl.float32)
-        bent = tanh(q + k, ROUGH)
-        total += de[:, None] * (1 - bent * bent)
+        tanh_qk = tanh(q + k, APPROXIMATE)
+        total += de[:, None] * (1 - tanh_qk * tanh_qk)
     grad = tl.load(v + a, mask=a < A, other=0.0).to(tl.float32) * tl.sum(total, 0)
     tl.store(dquery + b * A + a, grad, mask=a < A)
 
 
 @triton.jit
-def _parts(
-    du, du_row, UT, dq, WT, parts, B, first, D: tl.constexpr, END: tl.constexpr, K: tl.constexpr,
-    A: tl.constexpr, NUM: tl.constexpr, TF32: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
-    BK: tl.constexpr,
+def _old_state_parts(
+    du, du_row, UT, dq, WT, parts, B, first_part, D: tl.constexpr, END: tl.constexpr,
+    K: tl.constexpr, A: tl.constexpr, NUM: tl.constexpr, TF32: tl.constexpr, BM: tl.constexpr,
+    BN: tl.constexpr, BK: tl.constexpr,
 ):  # fmt: skip
-    """What gates, and the query, send back to the old state: Wᵀ dq, and Uᵀ du up to column END.
+    """Parts of the old state's gradient: Wᵀ dq of the query, Uᵀ du of the gates up to column END.
 
-    Uᵀ du goes in pieces of K columns, side by side: one product over all would take longer.
+    Uᵀ du is cut into pieces of K columns that run in parallel: one product would take longer.
     """
     number = tl.program_id(2)
-    reader, gate = number // NUM, number % NUM
+    direction, gate = number // NUM, number % NUM
     rows = tl.num_programs(2) // NUM * B
     m = tl.program_id(0) * BM + tl.arange(0, BM)
     n = tl.program_id(1) * BN + tl.arange(0, BN)
     G: tl.constexpr = 3 * D
     LAST: tl.constexpr = NUM - 1 if A == 0 else NUM - 2
-    grads = du + reader * B * du_row + gate * K
-    columns = UT + reader * D * G + gate * K
+    grads = du + direction * B * du_row + gate * K
+    columns = UT + direction * D * G + gate * K
     if A > 0 and gate > LAST:
         acc = dot_rows(dq, A, WT, A, m, n, B, D, A, TF32, BM, BN, BK)
     elif gate == LAST:
@@ -321,5 +333,5 @@ def _parts(
     else:
         acc = dot_rows(grads, du_row, columns, G, m, n, B, D, K, TF32, BM, BN, BK)
     inside = (m[:, None] < B) & (n < D)
-    at = parts + ((first + gate) * rows + reader * B + m[:, None]) * D + n
+    at = parts + ((first_part + gate) * rows + direction * B + m[:, None]) * D + n
     tl.store(at, acc, mask=inside)

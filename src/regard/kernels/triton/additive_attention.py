@@ -1,8 +1,8 @@
 """Additive attention for many queries on a GPU: [B,T,S,A] is computed, and never stored.
 
-With e^2q and e^2k at hand, tanh(q + k) = 1 − 2r where r = 1 / (1 + e^2q · e^2k): one reciprocal for
-each of the B·T·S·A numbers, which is what the time goes into. Where a number is so large that its
-power would leave float32, r is taken from q + k instead.
+From e^2q and e^2k, tanh(q + k) = 1 − 2r with r = 1 / (1 + e^2q · e^2k): one reciprocal for each of
+the B·T·S·A numbers, which takes most of the time. If a number is so large that its power would
+overflow float32, r is computed from q + k instead.
 """
 
 from typing import Any
@@ -14,8 +14,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from typing_extensions import override
 
-from regard.kernels.by_hand_casting import alike, as_it_is
-from regard.kernels.cuda.arithmetic import reciprocal
+from regard.kernels.casting import autocast_disabled, cast_for_autocast
+from regard.kernels.triton.arithmetic import reciprocal
 
 # e^±2·20 and their product are finite and not zero in float32
 LARGEST = tl.constexpr(20.0)
@@ -61,28 +61,28 @@ def _scores(
 
 
 @triton.jit
-def _back_loop(
-    q, k, e_q, e_k, de, de_mine, de_other, t, a, t_in, a_in, last, A,
+def _backward_loop(
+    q, k, e_q, e_k, de, de_own, de_other, t, a, t_in, a_in, last, A,
     SAFE: tl.constexpr, BT: tl.constexpr, BA: tl.constexpr,
 ):  # fmt: skip
     at = t[:, None] * A + a
     inside = t_in[:, None] & a_in
-    mine = tl.load((e_q if SAFE else q) + at, mask=inside, other=0.0)
+    own = tl.load((e_q if SAFE else q) + at, mask=inside, other=0.0)
     slope = tl.zeros([BT, BA], tl.float32)
-    plain = tl.zeros([BT, BA], tl.float32)
+    tanh_sum = tl.zeros([BT, BA], tl.float32)
     for s in range(last):
         other = tl.load((e_k if SAFE else k) + s * A + a, mask=a_in, other=0.0)
-        grad = tl.load(de + s * de_other + t * de_mine, mask=t_in, other=0.0)[:, None]
-        r = reciprocal(1 + (mine * other if SAFE else tl.exp(2 * (mine + other))))
+        grad = tl.load(de + s * de_other + t * de_own, mask=t_in, other=0.0)[:, None]
+        r = reciprocal(1 + (own * other if SAFE else tl.exp(2 * (own + other))))
         part = grad * r
-        plain += grad - 2 * part
+        tanh_sum += grad - 2 * part
         slope += part - part * r
-    return slope, plain
+    return slope, tanh_sum
 
 
 @triton.jit
-def _back(
-    q, k, e_q, e_k, v, de, de_mine, de_other, largest, lengths, dq, dv, T, S, A,
+def _backward(
+    q, k, e_q, e_k, v, de, de_own, de_other, largest, lengths, dq, dv, T, S, A,
     RAGGED: tl.constexpr, BT: tl.constexpr, BA: tl.constexpr,
 ):  # fmt: skip
     """dq[t,a] = 4 v[a] Σ_s de[t,s] (r − r²), and dv = Σ_ts de (1 − 2r); de by its strides.
@@ -100,34 +100,34 @@ def _back(
     k, e_k = k + b * S * A, e_k + b * S * A
     de = de + b * S * T
     if tl.load(largest) <= LARGEST:
-        slope, plain = _back_loop(
-            q, k, e_q, e_k, de, de_mine, de_other, t, a, t_in, a_in, last, A, True, BT, BA
+        slope, tanh_sum = _backward_loop(
+            q, k, e_q, e_k, de, de_own, de_other, t, a, t_in, a_in, last, A, True, BT, BA
         )
     else:
-        slope, plain = _back_loop(
-            q, k, e_q, e_k, de, de_mine, de_other, t, a, t_in, a_in, last, A, False, BT, BA
+        slope, tanh_sum = _backward_loop(
+            q, k, e_q, e_k, de, de_own, de_other, t, a, t_in, a_in, last, A, False, BT, BA
         )
     grad = 4 * tl.load(v + a, mask=a_in, other=0.0) * slope
     tl.store(dq + (b * T + t[:, None]) * A + a, grad, mask=(t[:, None] < T) & a_in)
     part = b * tl.num_programs(0) + tl.program_id(0)
-    tl.store(dv + part * A + a, tl.sum(plain, 0), mask=a_in)
+    tl.store(dv + part * A + a, tl.sum(tanh_sum, 0), mask=a_in)
 
 
 @triton.jit
 def _softmax(scores, mask, T, S, BLOCK: tl.constexpr):
-    """A row's weights in the place of its scores; what may not be seen, and a blind row, is 0."""
+    """A row's weights in place of its scores; 0 where hidden, and in a row that sees nothing."""
     row = tl.program_id(0)
     s = tl.arange(0, BLOCK)
-    seen = tl.load(mask + row // T * S + s, mask=s < S, other=0) != 0
-    e = tl.load(scores + row * S + s, mask=seen, other=-float("inf"))
-    parts = tl.where(seen, tl.exp(e - tl.max(e, 0)), 0.0)
+    visible = tl.load(mask + row // T * S + s, mask=s < S, other=0) != 0
+    e = tl.load(scores + row * S + s, mask=visible, other=-float("inf"))
+    parts = tl.where(visible, tl.exp(e - tl.max(e, 0)), 0.0)
     total = tl.sum(parts, 0)
     tl.store(scores + row * S + s, parts * tl.where(total > 0, 1 / total, 0.0), mask=s < S)
 
 
 @triton.jit
-def _softmax_back(dweights, weights, S, BLOCK: tl.constexpr):
-    """α∘(dα − α·dα) in the place of dα."""
+def _softmax_backward(dweights, weights, S, BLOCK: tl.constexpr):
+    """α∘(dα − α·dα) in place of dα."""
     row = tl.program_id(0)
     s = tl.arange(0, BLOCK)
     alpha = tl.load(weights + row * S + s, mask=s < S, other=0.0).to(tl.float32)
@@ -136,22 +136,22 @@ def _softmax_back(dweights, weights, S, BLOCK: tl.constexpr):
 
 
 def softmax_(scores: Tensor, mask: Tensor) -> None:
-    """Turn scores [B,T,S] into weights where they lie."""
+    """Turn scores [B,T,S] into weights, in place."""
     B, T, S = scores.shape
     _softmax[B * T,](scores, mask, T, S, triton.next_power_of_2(S))
 
 
-def softmax_back_(dweights: Tensor, weights: Tensor) -> None:
-    """Turn the gradient of weights [B,T,S] into that of the scores where it lies."""
+def softmax_backward_(dweights: Tensor, weights: Tensor) -> None:
+    """Turn the gradient of weights [B,T,S] into that of the scores, in place."""
     B, T, S = weights.shape
-    _softmax_back[B * T,](dweights, weights, S, triton.next_power_of_2(S))
+    _softmax_backward[B * T,](dweights, weights, S, triton.next_power_of_2(S))
 
 
 def _powers(x: Tensor) -> Tensor:
     return torch.exp(2 * x)
 
 
-class Prepared:
+class Operands:
     """Queries and keys in float32, once as they are and once as powers."""
 
     def __init__(self, q: Tensor, k: Tensor, v: Tensor, lengths: Tensor) -> None:
@@ -161,46 +161,46 @@ class Prepared:
         self.e_q, self.e_k = _powers(self.q), _powers(self.k)
 
 
-def ends(mask: Tensor) -> Tensor:
-    """Where each line's last visible position ends."""
+def visible_ends(mask: Tensor) -> Tensor:
+    """Return the end of each line: one after its last visible position."""
     return ((torch.arange(mask.shape[1], device=mask.device) + 1) * mask).amax(dim=1).int()
 
 
-def scores(p: Prepared) -> Tensor:
-    """Σ_a v[a] tanh(q[t,a] + k[s,a]); what lies behind a row's length is not written."""
+def scores(p: Operands) -> Tensor:
+    """Σ_a v[a] tanh(q[t,a] + k[s,a]); nothing is written beyond a row's length."""
     B, T, A = p.q.shape
     S = p.k.shape[1]
     out = torch.empty(B, T, S, device=p.q.device)
-    turned = [x.mT.contiguous() for x in (p.q, p.k, p.e_q, p.e_k)]
+    transposed = [x.mT.contiguous() for x in (p.q, p.k, p.e_q, p.e_k)]
     v = torch.cat([p.v, p.v.sum()[None]])
     BT, BS = 64, 64
     grid = triton.cdiv(T, BT), triton.cdiv(S, BS), B
-    _scores[grid](*turned, v, p.largest, out, p.lengths, T, S, A, BT, BS, num_warps=4)
+    _scores[grid](*transposed, v, p.largest, out, p.lengths, T, S, A, BT, BS, num_warps=4)
     return out
 
 
-def keys_back(p: Prepared, de: Tensor) -> tuple[Tensor, Tensor]:
+def keys_gradient(p: Operands, de: Tensor) -> tuple[Tensor, Tensor]:
     """dk and dv from de, the gradient of the scores."""
-    dk, partial = _run_back(p.k, p.q, p.e_k, p.e_q, p, de.mT, ragged=False)
+    dk, partial = _run_backward(p.k, p.q, p.e_k, p.e_q, p, de.mT, ragged=False)
     return dk, partial.sum(dim=0)
 
 
-def queries_back(p: Prepared, de: Tensor) -> Tensor:
+def queries_gradient(p: Operands, de: Tensor) -> Tensor:
     """dq from de, the gradient of the scores."""
-    return _run_back(p.q, p.k, p.e_q, p.e_k, p, de, ragged=True)[0]
+    return _run_backward(p.q, p.k, p.e_q, p.e_k, p, de, ragged=True)[0]
 
 
-def _run_back(
-    mine: Tensor, others: Tensor, e_mine: Tensor, e_others: Tensor, p: Prepared, de: Tensor,
+def _run_backward(
+    own: Tensor, others: Tensor, e_own: Tensor, e_others: Tensor, p: Operands, de: Tensor,
     *, ragged: bool,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    B, T, A = mine.shape
+    B, T, A = own.shape
     BT, BA = 32, 64
     grid = triton.cdiv(T, BT), triton.cdiv(A, BA), B
     grad = torch.empty(B, T, A, device=de.device)
     partial = torch.empty(B * grid[0], A, device=de.device)
-    _back[grid](
-        mine, others, e_mine, e_others, p.v, de, de.stride(1), de.stride(2), p.largest,
+    _backward[grid](
+        own, others, e_own, e_others, p.v, de, de.stride(1), de.stride(2), p.largest,
         p.lengths, grad, partial, T, others.shape[1], A, ragged, BT, BA, num_warps=4,
     )  # fmt: skip
     return grad, partial
@@ -214,9 +214,9 @@ class AdditiveAttention(torch.autograd.Function):
     def forward(
         ctx: Any, q: Tensor, k: Tensor, v: Tensor, values: Tensor, mask: Tensor
     ) -> tuple[Tensor, Tensor]:
-        lengths = ends(mask)
-        prepared = Prepared(q, k, v, lengths)
-        weights = scores(prepared)
+        lengths = visible_ends(mask)
+        operands = Operands(q, k, v, lengths)
+        weights = scores(operands)
         softmax_(weights, mask)
         weights = weights.to(values.dtype)
         ctx.save_for_backward(q, k, v, values, lengths, weights)
@@ -229,16 +229,17 @@ class AdditiveAttention(torch.autograd.Function):
         q, k, v, values, lengths, weights = ctx.saved_tensors
         dvalues = weights.mT @ dcontext
         de = (dcontext @ values.mT).float().add_(dweights)
-        softmax_back_(de, weights)
-        prepared = Prepared(q, k, v, lengths)
-        dk, dv = keys_back(prepared, de)
-        return queries_back(prepared, de), dk, dv, dvalues, None
+        softmax_backward_(de, weights)
+        operands = Operands(q, k, v, lengths)
+        dk, dv = keys_gradient(operands, de)
+        return queries_gradient(operands, de), dk, dv, dvalues, None
 
 
 def additive_attention(
-    q: Tensor, k: Tensor, v: Tensor, values: Tensor, mask: Tensor
+    query: Tensor, keys: Tensor, values: Tensor, *, v: Tensor, mask: Tensor
 ) -> tuple[Tensor, Tensor]:
     """`reference.additive_attention`"""
-    with as_it_is(q):
-        context, weights = AdditiveAttention.apply(*alike(q, k, v, values), mask.contiguous())
+    tensors = cast_for_autocast(query, keys, v, values)
+    with autocast_disabled(query):
+        context, weights = AdditiveAttention.apply(*tensors, mask.contiguous())
     return context, weights

@@ -1,0 +1,56 @@
+"""Whether the attention and cell of a recurrent decoder are one op of `kernels`, and its arguments.
+
+A decoder whose parts no op computes goes step by step, and can say why.
+"""
+
+from jaxtyping import Float
+from torch import Tensor
+
+from regard.kernels import OPS, Call, Decision, ScoreParameters
+from regard.nn.attention import Attention
+from regard.nn.scores import (
+    BilinearScore,
+    DotScore,
+    ScaledDotScore,
+    TanhScore,
+)
+from regard.nn.stack import Stack
+
+SUPPORTED_SCORES = BilinearScore | DotScore | ScaledDotScore | TanhScore
+"""The scores of the recurrences in `kernels`."""
+
+
+def why_not_one_op(stack: Stack, attention: Attention) -> str | None:
+    """Return why a decoder of these parts must go step by step; None if it need not."""
+    if len(stack.layers) > 1:
+        return f"it has {len(stack.layers)} layers"
+    if stack.layers[0].op is None:
+        return f"its cell is {type(stack.layers[0]).__name__}"
+    if attention.covers:
+        return "its score sees coverage"
+    if not isinstance(attention.score, SUPPORTED_SCORES):
+        return f"its score is {type(attention.score).__name__}"
+    if attention.window is not None:
+        return "it looks through a window"
+    return "its weights are dropped in training" if attention.drops else None
+
+
+def score_parameters(
+    attention: Attention, keys: Float[Tensor, "B S A"]
+) -> tuple[ScoreParameters, Float[Tensor, "B S A"]]:
+    """Return a score's parameters and its keys, which are multiplied by its scale, once."""
+    scaled = isinstance(attention.score, ScaledDotScore)
+    return _parameters(attention), keys * keys.shape[-1] ** -0.5 if scaled else keys
+
+
+def explain_recurrence(op: str, stack: Stack, attention: Attention, call: Call) -> Decision:
+    """Return which implementation of a recurrence runs for these parts, and why."""
+    keywords = {"cell": stack.layers[0].op, "score": _parameters(attention)}
+    return OPS[op].explain(call._replace(keywords=keywords))
+
+
+def _parameters(attention: Attention) -> ScoreParameters:
+    score = attention.score
+    if isinstance(score, TanhScore):
+        return ScoreParameters(score.query_weight, score.v)
+    return ScoreParameters(None, None)

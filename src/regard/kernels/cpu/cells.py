@@ -1,0 +1,355 @@
+"""What a cell writes to the tape of a recurrence at each step, and its backward pass over it.
+
+A tape is one buffer [B,T,P]: the query of the state, what else a cell must save of its product
+with the old state, and its gates. The gradients' tape has the same columns. None of these knows
+what is attended to.
+"""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, NamedTuple, final
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+from typing_extensions import override
+
+from regard.kernels.types import CellName
+
+_sigmoid_backward = torch.ops.aten.sigmoid_backward
+_tanh_backward = torch.ops.aten.tanh_backward
+
+
+class Product(NamedTuple):
+    """A matrix that a state is multiplied by, and the columns of its products."""
+
+    matrix: Float[Tensor, "P D"]
+    columns: Float[Tensor, "B T P"]
+
+
+def transpose_contiguous(matrix: Float[Tensor, "P D"]) -> Float[Tensor, "D P"]:
+    """Return the transposed matrix as one block: T products with it are a third faster."""
+    return matrix.contiguous().T.contiguous()
+
+
+class Tape(ABC):
+    """One cell's part in a recurrence; steps are read and written as views, which are made once."""
+
+    extra: ClassVar[int] = 0
+    """How many times D columns stand between the query and the gates."""
+
+    def __init__(
+        self,
+        tape: Float[Tensor, "B T P"],
+        U: Float[Tensor, "G D"],
+        query_size: int,
+        saved_columns: Float[Tensor, "B T D"] | None = None,
+    ) -> None:
+        self.tape, self.U, self.saved_columns = tape, U, saved_columns
+        self.D = U.shape[1]
+        gates = query_size + self.extra * self.D
+        self.queries, self.between = tape[..., :query_size], tape[..., query_size:gates]
+        self.gates = tape[..., gates:]
+
+    @classmethod
+    def empty(cls, x: Float[Tensor, "B T G"], query_size: int, D: int) -> Float[Tensor, "B T P"]:
+        """Allocate the buffer of a tape."""
+        return x.new_empty(*x.shape[:2], query_size + cls.extra * D + x.shape[-1])
+
+    def products(self) -> list[Product]:
+        """Return what the old state is multiplied by, and the columns of the products."""
+        return [Product(self.U, self.gates)]
+
+    @abstractmethod
+    def begin_forward(self) -> None:
+        """Prepare what `step_forward` needs at every step."""
+
+    @abstractmethod
+    def step_forward(
+        self,
+        t: int,
+        x: Float[Tensor, "B G"],
+        h: Float[Tensor, "B D"],
+        c: Float[Tensor, "B D"] | None,
+        out: Float[Tensor, "B D"],
+    ) -> Float[Tensor, "B D"] | None:
+        """Write the next h to `out`, given x and, on the tape, the product; return the next c."""
+
+    @abstractmethod
+    def begin_backward(
+        self,
+        grad: "Tape",
+        before: Float[Tensor, "B T D"],
+        c: Float[Tensor, "B D"] | None,
+    ) -> None:
+        """Compute the factors that depend on no gradient, for all steps at once."""
+
+    @abstractmethod
+    def step_backward(
+        self, t: int, dh: Float[Tensor, "B D"], dc: Float[Tensor, "B D"] | None
+    ) -> None:
+        """Write the gates' gradients of a step; leave in dh and dc what bypasses U."""
+
+    def weight_gradient(self, grad: "Tape", before: Float[Tensor, "R D"]) -> Float[Tensor, "G D"]:
+        """Return dU, in one product over all steps; `before` are the old states."""
+        return grad.gates.flatten(0, 1).T @ before
+
+
+class _GRUTape(Tape):
+    """What the two GRUs share: the last gates are r, z and n, and h ← h + z∘(n−h)."""
+
+    @abstractmethod
+    def _reset_input(self, before: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
+        """Return what r is multiplied by, at every step."""
+
+    @override
+    def begin_forward(self) -> None:
+        self.rz = self.gates[..., : 2 * self.D].unbind(dim=1)
+        self.r, self.z, self.n = _steps(self.gates, 3)
+
+    @override
+    def begin_backward(
+        self,
+        grad: Tape,
+        before: Float[Tensor, "B T D"],
+        c: Float[Tensor, "B D"] | None,
+    ) -> None:
+        r, z, n = self.gates.chunk(3, dim=-1)
+        self.r, self.h_factor = r.unbind(dim=1), (1 - z).unbind(dim=1)
+        self.r_factor = _sigmoid_backward(self._reset_input(before), r).unbind(dim=1)
+        self.zn_factor = _update_factors(before, z, n)
+        self.dr, _, self.dn = _steps(grad.gates, 3)
+        self.dzn = _adjacent_gates(grad.gates[..., self.D :], 2)
+
+
+@final
+class GRUBeforeTape(_GRUTape):
+    """r = σ(x_r + U_r h)   z = σ(x_z + U_z h)   n = tanh(x_n + U_n (r∘h))   h ← h + z∘(n−h)
+
+    Columns: query, r, z, n. The candidate n waits for r∘h, which is saved.
+    """
+
+    padding: tuple[Bool[Tensor, "B 1"], ...] | None = None
+    """Rows whose state stays as it is at a step: their z is 0, and so is every gradient."""
+
+    @override
+    def products(self) -> list[Product]:
+        return [Product(self.U[: 2 * self.D], self.gates[..., : 2 * self.D])]
+
+    @override
+    def _reset_input(self, before: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
+        return before
+
+    @override
+    def begin_forward(self) -> None:
+        super().begin_forward()
+        self.saved_columns = self.tape.new_empty(*self.tape.shape[:2], self.D)
+        self.reset = self.saved_columns.unbind(dim=1)
+        self.U_n = transpose_contiguous(self.U[2 * self.D :])
+
+    @override
+    def step_forward(
+        self,
+        t: int,
+        x: Float[Tensor, "B G"],
+        h: Float[Tensor, "B D"],
+        c: Float[Tensor, "B D"] | None,
+        out: Float[Tensor, "B D"],
+    ) -> Float[Tensor, "B D"] | None:
+        self.rz[t].add_(x[:, : 2 * self.D]).sigmoid_()
+        if self.padding is not None:
+            self.z[t].masked_fill_(self.padding[t], 0.0)
+        torch.mul(self.r[t], h, out=self.reset[t])
+        torch.addmm(x[:, 2 * self.D :], self.reset[t], self.U_n, out=self.n[t]).tanh_()
+        torch.lerp(h, self.n[t], self.z[t], out=out)
+        return None
+
+    @override
+    def begin_backward(
+        self,
+        grad: Tape,
+        before: Float[Tensor, "B T D"],
+        c: Float[Tensor, "B D"] | None,
+    ) -> None:
+        super().begin_backward(grad, before, c)
+        self.U_n = self.U[2 * self.D :]
+        self.dreset = torch.empty_like(before[:, 0], memory_format=torch.contiguous_format)
+
+    @override
+    def step_backward(
+        self, t: int, dh: Float[Tensor, "B D"], dc: Float[Tensor, "B D"] | None
+    ) -> None:
+        torch.mul(dh[:, None], self.zn_factor[t], out=self.dzn[t])
+        torch.mm(self.dn[t], self.U_n, out=self.dreset)
+        torch.mul(self.dreset, self.r_factor[t], out=self.dr[t])
+        dh.mul_(self.h_factor[t]).addcmul_(self.dreset, self.r[t])
+
+    @override
+    def weight_gradient(self, grad: Tape, before: Float[Tensor, "R D"]) -> Float[Tensor, "G D"]:
+        assert self.saved_columns is not None  # noqa: S101
+        rz, n = grad.gates.flatten(0, 1).tensor_split([2 * self.D], dim=1)
+        dU = torch.empty_like(self.U)
+        torch.mm(rz.T, before, out=dU[: 2 * self.D])
+        torch.mm(n.T, self.saved_columns.flatten(0, 1), out=dU[2 * self.D :])
+        return dU
+
+
+@final
+class GRUAfterTape(_GRUTape):
+    """r = σ(x_r + u_r)   z = σ(x_z + u_z)   n = tanh(x_n + r∘u_n)   h ← h + z∘(n−h)   u = U h
+
+    Columns: query, u_n, r, z, n.
+    """
+
+    extra = 1
+
+    @override
+    def products(self) -> list[Product]:
+        return [
+            Product(self.U[: 2 * self.D], self.gates[..., : 2 * self.D]),
+            Product(self.U[2 * self.D :], self.between),
+        ]
+
+    @override
+    def _reset_input(self, before: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
+        return self.between
+
+    @override
+    def begin_forward(self) -> None:
+        super().begin_forward()
+        self.u_n = self.between.unbind(dim=1)
+
+    @override
+    def step_forward(
+        self,
+        t: int,
+        x: Float[Tensor, "B G"],
+        h: Float[Tensor, "B D"],
+        c: Float[Tensor, "B D"] | None,
+        out: Float[Tensor, "B D"],
+    ) -> Float[Tensor, "B D"] | None:
+        self.rz[t].add_(x[:, : 2 * self.D]).sigmoid_()
+        torch.addcmul(x[:, 2 * self.D :], self.r[t], self.u_n[t], out=self.n[t]).tanh_()
+        torch.lerp(h, self.n[t], self.z[t], out=out)
+        return None
+
+    @override
+    def begin_backward(
+        self,
+        grad: Tape,
+        before: Float[Tensor, "B T D"],
+        c: Float[Tensor, "B D"] | None,
+    ) -> None:
+        super().begin_backward(grad, before, c)
+        self.du_n = grad.between.unbind(dim=1)
+
+    @override
+    def step_backward(
+        self, t: int, dh: Float[Tensor, "B D"], dc: Float[Tensor, "B D"] | None
+    ) -> None:
+        torch.mul(dh[:, None], self.zn_factor[t], out=self.dzn[t])
+        torch.mul(self.dn[t], self.r_factor[t], out=self.dr[t])
+        torch.mul(self.dn[t], self.r[t], out=self.du_n[t])
+        dh.mul_(self.h_factor[t])
+
+    @override
+    def weight_gradient(self, grad: Tape, before: Float[Tensor, "R D"]) -> Float[Tensor, "G D"]:
+        dU = torch.empty_like(self.U)
+        rz = grad.gates[..., : 2 * self.D].flatten(0, 1)
+        torch.mm(rz.T, before, out=dU[: 2 * self.D])
+        torch.mm(grad.between.flatten(0, 1).T, before, out=dU[2 * self.D :])
+        return dU
+
+
+@final
+class LSTMTape(Tape):
+    """i, f, o = σ(x + U h)   g = tanh(x_g + U_g h)   c ← f∘c + i∘g   h ← o∘tanh(c)
+
+    Columns: query, i, f, g, o. Every c is saved.
+    """
+
+    @override
+    def begin_forward(self) -> None:
+        self.saved_columns = self.tape.new_empty(*self.tape.shape[:2], self.D)
+        self.c = self.saved_columns.unbind(dim=1)
+        self.all_gates = self.gates.unbind(dim=1)
+        self.input_forget = self.gates[..., : 2 * self.D].unbind(dim=1)
+        self.i, self.f, self.g, self.o = _steps(self.gates, 4)
+
+    @override
+    def step_forward(
+        self,
+        t: int,
+        x: Float[Tensor, "B G"],
+        h: Float[Tensor, "B D"],
+        c: Float[Tensor, "B D"] | None,
+        out: Float[Tensor, "B D"],
+    ) -> Float[Tensor, "B D"] | None:
+        assert c is not None  # noqa: S101
+        self.all_gates[t].add_(x)
+        self.input_forget[t].sigmoid_()
+        self.g[t].tanh_()
+        self.o[t].sigmoid_()
+        torch.mul(self.f[t], c, out=self.c[t]).addcmul_(self.i[t], self.g[t])
+        torch.tanh(self.c[t], out=out).mul_(self.o[t])
+        return self.c[t]
+
+    @override
+    def begin_backward(
+        self,
+        grad: Tape,
+        before: Float[Tensor, "B T D"],
+        c: Float[Tensor, "B D"] | None,
+    ) -> None:
+        assert c is not None and self.saved_columns is not None  # noqa: S101, PT018
+        i, f, g, o = self.gates.chunk(4, dim=-1)
+        old_c = torch.cat([c[:, None], self.saved_columns[:, :-1]], dim=1)
+        tanh_c = torch.tanh(self.saved_columns)
+        ifg_factor = before.new_empty(*before.shape[:2], 3, self.D)
+        _sigmoid_backward(g, i, grad_input=ifg_factor[:, :, 0])
+        _sigmoid_backward(old_c, f, grad_input=ifg_factor[:, :, 1])
+        _tanh_backward(i, g, grad_input=ifg_factor[:, :, 2])
+        self.ifg_factor = ifg_factor.unbind(dim=1)
+        self.o_factor = _sigmoid_backward(tanh_c, o).unbind(dim=1)
+        self.c_factor = _tanh_backward(o, tanh_c).unbind(dim=1)
+        self.f = f.unbind(dim=1)
+        self.difg = _adjacent_gates(grad.gates[..., : 3 * self.D], 3)
+        self.do = grad.gates[..., 3 * self.D :].unbind(dim=1)
+
+    @override
+    def step_backward(
+        self, t: int, dh: Float[Tensor, "B D"], dc: Float[Tensor, "B D"] | None
+    ) -> None:
+        assert dc is not None  # noqa: S101
+        torch.mul(dh, self.o_factor[t], out=self.do[t])
+        dc.addcmul_(dh, self.c_factor[t])
+        torch.mul(dc[:, None], self.ifg_factor[t], out=self.difg[t])
+        dc.mul_(self.f[t])
+        dh.zero_()
+
+
+def _steps(gates: Float[Tensor, "B T G"], number: int) -> list[tuple[Tensor, ...]]:
+    """Return each gate's steps."""
+    return [gate.unbind(dim=1) for gate in gates.chunk(number, dim=-1)]
+
+
+def _adjacent_gates(gates: Float[Tensor, "B T G"], number: int) -> tuple[Tensor, ...]:
+    """Return the steps of gates that stand side by side, each [B,number,D]."""
+    return gates.unflatten(-1, (number, -1)).unbind(dim=1)
+
+
+def _update_factors(
+    before: Float[Tensor, "B T D"], z: Float[Tensor, "B T D"], n: Float[Tensor, "B T D"]
+) -> tuple[Tensor, ...]:
+    """Return the factors from dh to the gradients of z and n in h + z∘(n−h), step by step."""
+    factors = z.new_empty(*z.shape[:2], 2, z.shape[2])
+    torch.sub(n, before, out=factors[:, :, 0])
+    _sigmoid_backward(factors[:, :, 0], z, grad_input=factors[:, :, 0])
+    _tanh_backward(z, n, grad_input=factors[:, :, 1])
+    return factors.unbind(dim=1)
+
+
+TAPES: dict[CellName, type[Tape]] = {
+    "gru_before": GRUBeforeTape,
+    "gru_after": GRUAfterTape,
+    "lstm": LSTMTape,
+}

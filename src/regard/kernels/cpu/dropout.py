@@ -1,0 +1,65 @@
+"""Dropout on a CPU: two random bytes for each number; PyTorch draws the numbers one by one."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+from typing_extensions import override
+
+from regard.kernels.reference import masked_softmax
+
+STEPS = 1 << 16
+"""How many values two bytes have: the probabilities that dropout knows."""
+
+
+class _Dropout(torch.autograd.Function):
+    @staticmethod
+    @override
+    def forward(ctx: Any, x: Tensor, factors: Tensor) -> Tensor:
+        ctx.save_for_backward(factors)
+        return x * factors
+
+    @staticmethod
+    @override
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        (factors,) = ctx.saved_tensors
+        return grad * factors, None
+
+
+def dropout(x: Float[Tensor, "*B D"], *, p: float) -> Float[Tensor, "*B D"]:
+    """`reference.dropout`; p is rounded to one part in 65,536, and what is left is scaled by that.
+
+    What is dropped depends on torch's own generator alone, which is asked for one number.
+    """
+    return _dropout(x, p)
+
+
+def _dropout(x: Float[Tensor, "*B D"], p: float) -> Float[Tensor, "*B D"]:
+    return _Dropout.apply(x, _factors(x, min(STEPS - 1, max(1, round(p * STEPS)))))
+
+
+def scaled_dot_attention(
+    query: Float[Tensor, "*B T K"],
+    keys: Float[Tensor, "*B S K"],
+    values: Float[Tensor, "*B S N"],
+    *,
+    mask: Bool[Tensor, "*#B #T S"],
+    dropout: float,
+) -> Float[Tensor, "*B T N"]:
+    """`reference.scaled_dot_attention`, for weights with dropout; builds [B,T,S]."""
+    weights = masked_softmax(query @ keys.mT * query.shape[-1] ** -0.5, mask)
+    return _dropout(weights, dropout) @ values
+
+
+def _factors(x: Tensor, zero_steps: int) -> Float[Tensor, "*B D"]:
+    """Return what each number is multiplied by: 0 for a share of STEPS, or what makes up for it."""
+    seed = int(torch.randint(2**62, ()))
+    bits = np.random.SFC64(seed).random_raw(-(-x.numel() // 4)).view(np.int16)[: x.numel()]
+    # compared into numbers at once: a mask of bytes takes three times as long
+    factors = torch.empty(x.shape, dtype=x.dtype)
+    torch.ge(torch.from_numpy(bits).view(x.shape), zero_steps - STEPS // 2, out=factors)
+    return factors.mul_(STEPS / (STEPS - zero_steps))

@@ -1,1 +1,0 @@
-"""Ops on a GPU, written in Triton; imported only where there is one."""
