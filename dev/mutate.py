@@ -95,7 +95,7 @@ def nearest(mutation: Mutation) -> str:
     """Return the folder of the tests that should notice first."""
     if mutation.path.startswith("server/page/"):
         return "tests/page"
-    near = {"errors": "config"}.get(room(mutation), room(mutation))
+    near = {"errors": "config", "saved_model": "model_file"}.get(room(mutation), room(mutation))
     return "tests/server" if near == "server" else f"tests/unit/{near}"
 
 

@@ -63,7 +63,7 @@ PROPERTIES = {
     "tests/unit/data/test_data_readers_property.py": 20_000,
     "tests/unit/text/test_text_tokenizers.py": 35_000,
     "tests/unit/config/test_config_properties.py": 25_000,
-    "tests/unit/store/test_store.py": 100_000,
+    "tests/unit/model_file/test_model_file.py": 100_000,
 }
 
 

@@ -9,8 +9,8 @@ import torch
 from jaxtyping import install_import_hook
 
 # not the settings: those refuse wrong types themselves, with a sentence
-ROOMS = [f"regard.{room}" for room in ("kernels", "nn", "encoders", "decoders", "models")]
-ROOMS += ["regard.data.batches"]
+ROOMS = ["kernels", "nn", "encoders", "decoders", "models", "inference", "data.batches"]
+ROOMS = [f"regard.{room}" for room in ROOMS]
 if find_spec("beartype"):
     install_import_hook(ROOMS, "beartype.beartype")
 

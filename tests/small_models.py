@@ -4,7 +4,7 @@ import torch
 
 from regard.config.settings import DataConfig, SearchConfig, Settings, TextConfig
 from regard.models import build, preset
-from regard.store import Saved
+from regard.saved_model import SavedModel
 from regard.text.side import Side
 from regard.text.tokenizers import Characters
 from regard.text.vocabulary import Vocabulary
@@ -49,4 +49,4 @@ def saved(name="bahdanau2015", seed=1, sides=None, **search):
         if parameter.dim() > 1:
             # convolutions multiply what they are given
             torch.nn.init.normal_(parameter, std=0.4 if name == "gehring2017" else 0.7)
-    return Saved(model, settings, source, target, {"seed": seed})
+    return SavedModel(model, settings, source, target, {"seed": seed})

@@ -28,23 +28,28 @@ MAY_IMPORT = {
     "data": {"text"},
     "metrics": set(),
     "viz": set(),
-    "search": {"models"},
-    "store": {"config", "text", "models"},
-    "training": {"config", "text", "data", "models", "search", "metrics", "kernels", "store"},
-    "translator": {"config", "store", "models", "text", "data", "search", "viz"},
+    "inference": {"models", "encoders", "decoders", "nn"},
+    "search": {"inference", "models"},
+    "model_file": {"config", "text"},
+    "saved_model": {"config", "text", "models", "model_file"},
+    "training": {"config", "text", "data", "models", "search", "metrics", "kernels", "model_file"},
+    "translator": {
+        *("config", "saved_model", "models", "inference", "text", "data", "search", "viz"),
+    },
     "api": {
-        *("config", "text", "data", "models", "search", "metrics", "kernels", "store"),
-        *("training", "translator", "viz"),
+        *("config", "text", "data", "models", "inference", "search", "metrics", "kernels"),
+        *("saved_model", "training", "translator", "viz"),
     },
     "demos": {"config", "models"},
     "server": {"translator", "viz"},
     "cli": {
-        *("config", "text", "data", "models", "search", "metrics", "kernels", "store", "nn"),
-        *("encoders", "decoders", "training", "translator", "viz", "api", "demos", "server"),
+        *("config", "text", "data", "models", "inference", "search", "metrics", "kernels", "nn"),
+        *("encoders", "decoders", "model_file", "saved_model", "training", "translator", "viz"),
+        *("api", "demos", "server"),
     },
 }
 # in models, what knows the settings
-MODELS_THAT_KNOW_SETTINGS = {"build.py", "combinations.py", "presets.py", "table.py"}
+MODELS_THAT_KNOW_SETTINGS = {"build.py", "combinations.py", "presets.py"}
 
 
 def imported_rooms(text):

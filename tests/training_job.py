@@ -9,8 +9,8 @@ import torch
 from regard.config.settings import Settings, TrainConfig
 from regard.data.corpus import Corpus, write_corpus
 from regard.models import build, preset
+from regard.saved_model import SavedModel, save_model
 from regard.search import Request, search
-from regard.store import Saved, save_model
 from regard.text.side import Side
 from regard.text.tokenizers import Characters
 from regard.text.vocabulary import Vocabulary
@@ -93,7 +93,7 @@ def run(folder, *arguments, **options):
     """Train to the end and save the model."""
     made, settings, side = job(folder, *arguments, **options)
     progress = train(made, Silent())
-    saved = Saved(learned(made, progress), settings, side, side, {"steps": progress.step})
+    saved = SavedModel(learned(made, progress), settings, side, side, {"steps": progress.step})
     save_model(folder / "model.regard", saved)
     return progress
 

@@ -15,7 +15,7 @@ import pytest
 
 import regard
 from regard.models import PRESETS
-from regard.store import save_model
+from regard.saved_model import save_model
 from small_models import LOOKS, SOURCE, saved
 
 TESTS = Path(__file__).parents[1]

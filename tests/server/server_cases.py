@@ -10,7 +10,7 @@ from pathlib import Path
 
 import httpx
 
-from regard.store import save_model
+from regard.saved_model import save_model
 from small_models import saved
 
 COMMAND = Path(sys.executable).with_name("regard")

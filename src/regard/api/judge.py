@@ -16,11 +16,11 @@ from regard.api.prepare import Prepared, write_text
 from regard.data.batches import make_batch
 from regard.data.buckets import in_order
 from regard.errors import InputError
+from regard.inference.fixed_row_matmul import tile_rows
 from regard.metrics.lines import edit_statistics
 from regard.metrics.scores import LOWER_IS_BETTER, evaluate
 from regard.models.seq2seq import Seq2Seq
-from regard.search.tiles import rows_of
-from regard.store import Saved
+from regard.saved_model import SavedModel
 from regard.training.loop import Sample, Validation
 from regard.translator import Translation, Translator
 
@@ -40,7 +40,7 @@ class Judge:
     never stopped.
     """
 
-    def __init__(self, saved: Saved, prepared: Prepared, done: int = 0) -> None:
+    def __init__(self, saved: SavedModel, prepared: Prepared, done: int = 0) -> None:
         self.metric = saved.settings.train.metric
         self.higher_is_better = self.metric not in {*LOWER_IS_BETTER, "loss"}
         self.batch_tokens = saved.settings.train.batch_tokens
@@ -69,7 +69,7 @@ class Judge:
     def time(self) -> float:
         """Guess the seconds of a validation: of one batch, as long as its targets are."""
         search = self.translator.settings.search
-        together = max(search.batch_size, rows_of(self.translator.models[0].device))
+        together = max(search.batch_size, tile_rows(self.translator.models[0].device))
         lines = [source for source, _ in self.prepared.dev[:together]]
         if self.metric == "loss":
             lines = lines[:2]

@@ -24,7 +24,7 @@ from regard.api.vectors import Known
 from regard.config.settings import DataConfig, Settings
 from regard.config.toml import to_toml, to_tree
 from regard.errors import ConfigError, DataError, ModelFileError, RegardError, unwritable
-from regard.store import Saved, build_for
+from regard.saved_model import SavedModel, build_for
 from regard.text.normalize import FORMS
 from regard.training.estimate import estimate
 from regard.training.loop import Job, learned, train
@@ -95,7 +95,7 @@ def run(order: Order) -> Done:
         _tell_prepared(prepared, settings, material, tell)
         if order.overwrite:
             runs.clear()
-        saved = Saved(model, settings, prepared.source, prepared.target, {})
+        saved = SavedModel(model, settings, prepared.source, prepared.target, {})
         judge = Judge(saved, prepared, runs.progress().step // settings.train.validate_every)
         fixed = judge, judge.higher_is_better, recipe, reopened
         job = Job(model, prepared.corpus, settings.train, runs, *fixed)

@@ -14,7 +14,7 @@ from regard.config.toml import Tree, differences, to_tree
 from regard.errors import ConfigError
 from regard.files import fingerprint
 from regard.models.seq2seq import Seq2Seq
-from regard.store import Saved, load_model
+from regard.saved_model import SavedModel, load_model
 from regard.text.side import Side
 
 BY_SYMBOL = (
@@ -37,7 +37,7 @@ FREE = ("dropout", "max_length")
 class Start:
     """What is started from, and which file it was."""
 
-    saved: Saved
+    saved: SavedModel
     fingerprint: str
 
     @classmethod

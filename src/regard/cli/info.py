@@ -11,7 +11,7 @@ from regard.cli.options import Model, choice
 from regard.errors import ModelFileError
 
 if TYPE_CHECKING:
-    from regard.store import Saved
+    from regard.saved_model import SavedModel
 
 
 def info(
@@ -29,7 +29,8 @@ def info(
     Its parts, vocabularies, training and scores, each score with its recipe.
     """
     from regard.config.toml import to_toml, to_tree
-    from regard.store import ANOTHER, load_model
+    from regard.model_file import USE_A_COPY
+    from regard.saved_model import load_model
 
     saved = load_model(model)
     if settings:
@@ -42,12 +43,12 @@ def info(
             rows = list(_rows(saved))
         except (TypeError, KeyError, ValueError, AttributeError) as error:
             # the weights are sound, but what is said of them was written by somebody else
-            raise ModelFileError(str(model), f"its summary cannot be read; {ANOTHER}") from error
+            raise ModelFileError(str(model), f"its summary cannot be read; {USE_A_COPY}") from error
         print("\n".join(rows))
         options.hint("regard", "translate", model)
 
 
-def _facts(saved: "Saved") -> dict[str, Any]:
+def _facts(saved: "SavedModel") -> dict[str, Any]:
     from regard.config.toml import to_tree
 
     tree = to_tree(saved.settings)
@@ -63,7 +64,7 @@ def _facts(saved: "Saved") -> dict[str, Any]:
     }
 
 
-def _rows(saved: "Saved") -> Iterator[str]:
+def _rows(saved: "SavedModel") -> Iterator[str]:
     summary = dict(saved.summary)
     scores = summary.pop("scores", [])
     for name, value in (_facts(saved) | summary).items():

@@ -1,7 +1,7 @@
 """Which parts go together: the rules, each with its sentence.
 
 A part that is wrong by itself is refused by its own config; here, what two parts must agree on.
-The table that these rules are tested on is `models/table.py`.
+The table that these rules are tested on is `tests/combinations_table.py`.
 """
 
 from collections.abc import Iterator

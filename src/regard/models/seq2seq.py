@@ -14,7 +14,6 @@ from regard.decoders.contract import Decoder, State, Step
 from regard.encoders.contract import Encoder
 from regard.encoders.summary import Summary
 from regard.errors import InputError
-from regard.models.reader import Reader
 from regard.nn.embedding import Embedding
 from regard.nn.encoded import Encoded
 from regard.nn.loss import agreeing_loss
@@ -53,8 +52,6 @@ class Seq2Seq(nn.Module):
         self.decoder = decoder
         self.readout = readout
         self.readout_inputs = readout_inputs
-        # what reads in the place of embedding and encoder, where something is faster
-        self.reader: Reader | None = None
 
     @property
     def device(self) -> torch.device:
@@ -80,22 +77,22 @@ class Seq2Seq(nn.Module):
         return _places(self.target_embedding)
 
     def encode(self, source: Int[Tensor, "B S"], source_mask: Bool[Tensor, "B S"]) -> Encoded:
-        """Read a batch of sources; one hidden position stands for a batch with none at all."""
-        _refuse_holes(source_mask)
-        if source.shape[1] == 0:
-            source = source.new_full((source.shape[0], 1), PAD)
-            source_mask = torch.zeros_like(source, dtype=torch.bool)
-        if self.reader is None:
-            encoded = self.encoder(self.source_embedding(source), source_mask)
-        else:
-            encoded = self.reader(source, source_mask)
+        """Encode a batch of sources; one hidden position stands for a batch with none at all."""
+        source, source_mask = nonempty_source(source, source_mask)
+        return self.summarize(self.encoder(self.source_embedding(source), source_mask))
+
+    def summarize(self, encoded: Encoded) -> Encoded:
+        """Add the summary, if the model has one, to what the encoder returns."""
         return encoded if self.summary is None else replace(encoded, summary=self.summary(encoded))
 
     def start(
         self, source: Int[Tensor, "B S"], source_mask: Bool[Tensor, "B S"]
     ) -> tuple[Rows, State]:
-        """Read a batch of sources and stand before the first word."""
-        encoded = self.encode(source, source_mask)
+        """Encode a batch of sources; return its memory and the state before the first token."""
+        return self.start_decoder(self.encode(source, source_mask), source)
+
+    def start_decoder(self, encoded: Encoded, source: Int[Tensor, "B S"]) -> tuple[Rows, State]:
+        """Return the memory of encoded sources and the state before the first token."""
         memory, state = self.decoder.start(encoded)
         if self.readout.pointer is not None:
             memory = self.readout.pointer.start(memory, encoded, source)
@@ -195,6 +192,17 @@ class Seq2Seq(nn.Module):
             previous if name == "previous" else getattr(step, name) for name in self.readout_inputs
         ]
         return torch.cat(parts, dim=-1)
+
+
+def nonempty_source(
+    source: Int[Tensor, "B S"], mask: Bool[Tensor, "B S"]
+) -> tuple[Int[Tensor, "B S1"], Bool[Tensor, "B S1"]]:
+    """Return the source and its mask, with one hidden position if there is none at all."""
+    _refuse_holes(mask)
+    if source.shape[1]:
+        return source, mask
+    source = source.new_full((source.shape[0], 1), PAD)
+    return source, torch.zeros_like(source, dtype=torch.bool)
 
 
 def _looked_at(memory: Rows) -> Rows:

@@ -9,15 +9,15 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from regard.errors import InputError
+from regard.inference.batch_invariance import TiledBatch, padded_length
+from regard.inference.parallel import batches_by_length, run_on_all_cores
+from regard.inference.prepare import prepare_for_inference
+from regard.inference.step_decoder import StepDecoder
 from regard.models.seq2seq import Seq2Seq
-from regard.models.stepping import Ahead
 from regard.search.history import GONE, Candidates, Ends, History, Seen, Slots
-from regard.search.layout import laid_out
 from regard.search.ranking import NEVER, best, draw, generator, ranked
 from regard.search.request import Hypothesis, Options, Request
 from regard.search.rules import Rules
-from regard.search.threads import batches, one_core_each
-from regard.search.tiles import Tiles, rows_of, span
 from regard.symbols import BOS, EOS, PAD
 
 
@@ -31,23 +31,23 @@ def search(
 ) -> list[list[Hypothesis]]:
     """Return the best hypotheses of each line, best first, in the order of the requests."""
     _refuse(models, requests, options)
-    steppers = [laid_out(model).steps for model in models]
+    decoders = [prepare_for_inference(model).decoder for model in models]
     lengths = [len(request.source) for request in requests]
-    device = models[0].device
+    device = decoders[0].device
     # fewer lines than fill a tile are not worth a core of their own
-    least = max(1, rows_of(device) // options.beam_size)
+    min_lines = max(1, decoders[0].tile_rows // options.beam_size)
 
     def work(numbers: list[int]) -> list[list[Hypothesis]]:
-        return _fitting(steppers, [requests[number] for number in numbers], options)
+        return _fitting(decoders, [requests[number] for number in numbers], options)
 
-    found: list[list[Hypothesis]] = [[] for _ in requests]
-    cut = batches(lengths, batch_size, least, device)
-    for numbers, answers in one_core_each(work, cut, device):
+    hypotheses: list[list[Hypothesis]] = [[] for _ in requests]
+    batches = batches_by_length(lengths, batch_size, min_lines, device)
+    for numbers, answers in run_on_all_cores(work, batches, device):
         for number, answer in zip(numbers, answers, strict=True):
-            found[number] = answer
+            hypotheses[number] = answer
         if progress is not None:
             progress(len(numbers))
-    return found
+    return hypotheses
 
 
 def _refuse(models: Sequence[Seq2Seq], requests: Sequence[Request], options: Options) -> None:
@@ -67,12 +67,12 @@ def _refuse(models: Sequence[Seq2Seq], requests: Sequence[Request], options: Opt
 
 
 def _fitting(
-    models: Sequence[Seq2Seq | Ahead], requests: list[Request], options: Options
+    decoders: Sequence[StepDecoder], requests: list[Request], options: Options
 ) -> list[list[Hypothesis]]:
     """Search a batch, in halves where it does not fit into memory."""
     try:
         with torch.inference_mode():
-            return _Search(models, requests, options).run()
+            return _Search(decoders, requests, options).run()
     except (MemoryError, RuntimeError) as error:
         if not _no_room(error):
             raise
@@ -85,7 +85,7 @@ def _fitting(
         )
     half = len(requests) // 2
     first, second = requests[:half], requests[half:]
-    return _fitting(models, first, options) + _fitting(models, second, options)
+    return _fitting(decoders, first, options) + _fitting(decoders, second, options)
 
 
 def _no_room(error: Exception) -> bool:
@@ -107,22 +107,22 @@ class _Chosen(NamedTuple):
 
 
 class _Search:
-    """Lines of one span on their way, and the rows of their live hypotheses.
+    """Lines of one padded length on their way, and the rows of their live hypotheses.
 
     Rows are line-major: with w slots a line, row b·w + s is slot s of the b-th of `active`. A line
     that is done stays among them, its slots unused, until a whole tile can go.
     """
 
     def __init__(
-        self, models: Sequence[Seq2Seq | Ahead], requests: list[Request], options: Options
+        self, decoders: Sequence[StepDecoder], requests: list[Request], options: Options
     ) -> None:
         self.requests = requests
         self.options = options
         self.W = options.beam_size
         self.sampling = options.temperature > 0
-        limits = [model.max_target_length for model in models]
+        limits = [decoder.max_target_length for decoder in decoders]
         limit = min((limit - 1 for limit in limits if limit is not None), default=None)
-        self.device = models[0].device
+        self.device = decoders[0].device
         self.rules = Rules(requests, options, limit, self.device)
         self.history = History()
         sources = [request.source for request in requests]
@@ -130,7 +130,7 @@ class _Search:
         # without sampling all hypotheses are the same one at first: one slot will do
         first_slots = self.W if self.sampling else 1
         each = np.repeat(np.arange(B), first_slots)
-        self.tiles = [Tiles.start(model, sources).gather(each) for model in models]
+        self.tiles = [TiledBatch.start(decoder, sources).gather(each) for decoder in decoders]
         self.active = np.arange(B)
         self.num_ends = np.zeros(B, dtype=np.int64)
         # totals of the likeliest that have ended, the least of them first
@@ -169,18 +169,19 @@ class _Search:
             return scored[0], shown
         return torch.stack(scored).logsumexp(dim=0) - float(np.log(len(scored))), shown
 
-    def _pins(self, tiles: Tiles) -> Float[Tensor, "R L H S"] | None:
+    def _pins(self, tiles: TiledBatch) -> Float[Tensor, "R L H S"] | None:
         """Weights imposed at this step: all on one source position, NaN where none is pinned."""
-        looks = tiles.model.looks
+        attention_shape = tiles.decoder.attention_shape
         pinned = {
             place: pins[self.num_steps]
             for place, line in enumerate(self.active)
             if self.num_steps in (pins := self.requests[line].pins)
         }
-        if not pinned or looks is None:
+        if not pinned or attention_shape is None:
             return None
-        S = span(len(self.requests[0].source), tiles.model.max_source_length)
-        imposed = torch.full((*self.words.shape, *looks, S), torch.nan, device=self.device)
+        S = padded_length(len(self.requests[0].source), tiles.decoder.max_source_length)
+        shape = *self.words.shape, *attention_shape, S
+        imposed = torch.full(shape, torch.nan, device=self.device)
         for place, position in pinned.items():
             imposed[place] = 0.0
             imposed[place, ..., position] = 1.0
@@ -269,7 +270,7 @@ class _Search:
         """Bring each row to its new hypothesis; lines that are done leave in whole tiles."""
         done = live.totals[:, 0] == NEVER
         num_rows = self.W * int(np.count_nonzero(~done))
-        leave = -(-num_rows // rows_of(self.device)) < self.tiles[0].num_tiles
+        leave = -(-num_rows // self.tiles[0].decoder.tile_rows) < self.tiles[0].num_tiles
         kept = _packed(~done) if leave else np.arange(len(done))
         num_slots = self.words.shape[1]
         # a line that is done need not move

@@ -14,8 +14,8 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from regard.errors import ModelFileError, unwritable
+from regard.model_file import read_tensors, unique_tensors, write_tensors
 from regard.models.seq2seq import Seq2Seq
-from regard.store import read_tensors, unique_tensors, write_tensors
 from regard.training.optimizer import optimizer_tensors, restore_optimizer
 
 

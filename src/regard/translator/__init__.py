@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 
 from regard.errors import ConfigError
-from regard.store import load_model
+from regard.saved_model import load_model
 from regard.translator.asked import Asked
 from regard.translator.translation import END, Branch, Translation
 from regard.translator.translator import Translator

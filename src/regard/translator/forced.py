@@ -9,9 +9,10 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from regard.errors import InputError
+from regard.inference.batch_invariance import TiledBatch
+from regard.inference.prepare import prepare_for_inference
+from regard.inference.step_decoder import ReferenceStepDecoder
 from regard.models.seq2seq import Seq2Seq
-from regard.search.layout import laid_out
-from regard.search.tiles import Tiles, rows_of
 from regard.symbols import BOS, EOS
 
 HELD = 2**23
@@ -30,7 +31,8 @@ def forced(
     In the geometry of the search, so that company does not count.
     """
     device = models[0].device
-    fed = torch.tensor([[BOS, *words]] * rows_of(device), device=device)
+    decoders = [prepare_for_inference(model).reference for model in models]
+    fed = torch.tensor([[BOS, *words]] * decoders[0].tile_rows, device=device)
     limits = [m.max_target_length for m in models if m.max_target_length is not None]
     if limits and fed.shape[1] > min(limits):
         raise InputError(
@@ -38,22 +40,24 @@ def forced(
             f"{min(limits) - 1:,}; a shorter one would do"
         )
     target = torch.tensor([*words, EOS], device=device)
-    laid = [laid_out(model).model for model in models]
-    found = [_unrolled(model, source, fed, target) for model in laid]
-    each = torch.stack([scores for scores, _ in found])
+    unrolled = [_unrolled(decoder, source, fed, target) for decoder in decoders]
+    each = torch.stack([scores for scores, _ in unrolled])
     # the mean of probabilities, as in the search
     log_probs = each.logsumexp(dim=0) - math.log(len(models))
-    weights = found[0][1]
+    weights = unrolled[0][1]
     return tuple(log_probs.tolist()), None if weights is None else weights.cpu().numpy()
 
 
 def _unrolled(
-    model: Seq2Seq, source: Sequence[int], fed: Int[Tensor, "R T"], target: Int[Tensor, "T"]
+    decoder: ReferenceStepDecoder,
+    source: Sequence[int],
+    fed: Int[Tensor, "R T"],
+    target: Int[Tensor, "T"],
 ) -> tuple[Float[Tensor, "T"], Float[Tensor, "T L H S"] | None]:
     """Score a target piece by piece, and keep the first row alone: the others are its copies."""
-    begun = Tiles.start(model, [source])
-    state, memory = begun.states[0], begun.memories[0]
-    layers, heads = model.looks or (0, 0)
+    model, batch = decoder.model, TiledBatch.start(decoder, [source])
+    state, memory = batch.states[0], batch.memories[0]
+    layers, heads = decoder.attention_shape or (0, 0)
     width = len(model.target_embedding.weight) + layers * heads * len(source)
     piece = max(1, HELD // (len(fed) * width))
     scores, weights = [], []

@@ -19,8 +19,8 @@ from jaxtyping import Float
 from regard.config.settings import SearchConfig, Settings
 from regard.errors import ConfigError, InputError
 from regard.models.seq2seq import Seq2Seq
+from regard.saved_model import SavedModel, save_model
 from regard.search import Hypothesis, Options, Request, TreeNode, search
-from regard.store import Saved, save_model
 from regard.symbols import UNKNOWN
 from regard.text.copying import MARK, replace_unknown
 from regard.text.side import Side
@@ -33,7 +33,7 @@ from regard.translator.translation import Branch, Translation
 class Translator:
     """One model, or several that vote: their probabilities are averaged, word by word."""
 
-    def __init__(self, *members: Saved) -> None:
+    def __init__(self, *members: SavedModel) -> None:
         first = members[0]
         for number, member in enumerate(members, start=1):
             if (member.source, member.target) != (first.source, first.target):

@@ -14,7 +14,7 @@ from signal import raise_signal
 
 import pytest
 
-from regard.store import load_model
+from regard.saved_model import load_model
 from regard.training.report import Silent
 from regard.training.state import RunFolder
 from regard.translator import Translator

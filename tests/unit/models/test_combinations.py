@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import presets as small
+from combinations_table import combinations
 from regard.config.model import (
     AttentionConfig,
     BahdanauDecoderConfig,
@@ -25,7 +26,6 @@ from regard.config.model import (
 )
 from regard.errors import ConfigError
 from regard.models import PRESETS, build
-from regard.models.table import combinations
 
 # a convolutional encoder shows its words' width, here the decoder's own: dot builds there
 SIZES = {"hidden_size": 5, "embedding_size": 5, "head_size": 3, "num_heads": 2}

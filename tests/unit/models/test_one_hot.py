@@ -22,7 +22,7 @@ from regard.errors import ConfigError
 from regard.models import build
 from regard.nn.cells import ElmanCell
 from regard.nn.embedding import Embedding
-from regard.store import Saved, load_model, save_model
+from regard.saved_model import SavedModel, load_model, save_model
 from regard.symbols import BOS
 from regard.text.side import Side
 from regard.text.tokenizers import Characters
@@ -92,7 +92,7 @@ def test_a_model_of_one_hot_words_comes_back_from_its_file(tmp_path):
         Side("NFC", Characters(), Vocabulary.build([text])) for text in ("abcdefg", "hijklmnop")
     ]
     model = build(CONFIG, V_X, V_Y).eval()
-    save_model(tmp_path / "model.regard", Saved(model, Settings(model=CONFIG), *sides, {}))
+    save_model(tmp_path / "model.regard", SavedModel(model, Settings(model=CONFIG), *sides, {}))
     back = load_model(tmp_path / "model.regard").model
     source, fed = torch.tensor([[5, 9, 1]]), torch.tensor([[BOS, 7]])
     mask = torch.ones_like(source, dtype=torch.bool)

@@ -10,10 +10,10 @@ import presets as small
 import small_models
 from letters import array, assert_within
 from oracle import pointer as oracle
+from regard.inference.prepare import choose_step
 from regard.models import PRESETS, build
-from regard.models.ahead import ahead
 from regard.nn.pointer import Pointing
-from regard.store import Saved, build_for, load_model, save_model
+from regard.saved_model import SavedModel, build_for, load_model, save_model
 from regard.symbols import BOS
 from regard.translator import Translator
 
@@ -132,11 +132,11 @@ def test_a_readout_that_copies_must_be_told_what():
         model.readout(torch.zeros(1, model.readout.pointer.gate.in_features).double())
 
 
-def test_nothing_that_a_pointer_cannot_do_is_done_ahead():
+def test_a_model_with_a_pointer_has_no_fused_step():
     model = copying("bahdanau2015")
-    assert ahead(model) is None
+    assert choose_step(model)[0] is None
     model.readout.pointer = None
-    assert ahead(model) is not None
+    assert choose_step(model)[0] is not None
 
 
 def test_a_file_gives_a_model_back_that_copies_the_same(tmp_path):
@@ -148,7 +148,7 @@ def test_a_file_gives_a_model_back_that_copies_the_same(tmp_path):
     model = build_for(settings.model, *sides).eval()
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, std=0.7)
-    kept = Saved(model, settings, *sides, {})
+    kept = SavedModel(model, settings, *sides, {})
     save_model(tmp_path / "copies.regard", kept)
     again = load_model(tmp_path / "copies.regard")
     assert again.model.readout.pointer.words.tolist() == sides[0].vocabulary.ids_in(

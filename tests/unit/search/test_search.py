@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from search_cases import FEW, WITHOUT, forced, lines, model
 
 from regard.models import PRESETS
 from regard.search import Request, search
 from regard.symbols import EOS
+from search_cases import FEW, WITHOUT, forced, lines, model
 from search_options import wanted
 
 

@@ -5,13 +5,14 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 import torch
-from search_cases import FEW, SlowBeam, forced, lines, model
 
 import presets as small
 from regard.models import PRESETS
 from regard.search import Request, search
+from regard.search.beam import _packed
 from regard.search.ranking import best
 from regard.symbols import BOS, EOS, PAD
+from search_cases import FEW, SlowBeam, forced, lines, model
 from search_options import wanted
 
 
@@ -151,3 +152,10 @@ def test_ranking_agrees_with_a_stable_sort():
     for row, found in zip(scores, best(torch.tensor(scores), 10), strict=True):
         order = np.argsort(-row, kind="stable")[:10]
         assert found == [(int(i), float(row[i])) for i in order]
+
+
+def test_lines_that_stay_keep_their_places_where_they_can():
+    live = np.array([True, False, True, False, False, True, True])
+    assert _packed(live).tolist() == [0, 5, 2, 6]
+    assert _packed(~live).tolist() == [3, 1, 4]
+    assert _packed(np.ones(3, dtype=bool)).tolist() == [0, 1, 2]

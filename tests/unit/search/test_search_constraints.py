@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import torch
-from search_cases import FEW, forced, lines, model
 
 import presets as small
 from regard.search import Hypothesis, Request, search
 from regard.symbols import BOS, EOS, PAD
+from search_cases import FEW, forced, lines, model
 from search_options import wanted
 
 

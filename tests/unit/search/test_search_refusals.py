@@ -2,11 +2,11 @@
 
 import pytest
 import torch
-from search_cases import lines, model
 
 import presets as small
 from regard.errors import InputError
 from regard.search import Request, beam, search
+from search_cases import lines, model
 from search_options import wanted
 
 FULL = [

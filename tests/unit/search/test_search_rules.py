@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import torch
-from search_cases import FEW, lines, model
 
 from regard.search import Request, search
 from regard.search.ranking import NEVER
 from regard.search.rules import Rules
+from search_cases import FEW, lines, model
 from search_options import wanted
 
 CPU = torch.device("cpu")

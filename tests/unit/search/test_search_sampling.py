@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from search_cases import forced, lines, model
 
 from regard.search import search
 from regard.search.ranking import draw
+from search_cases import forced, lines, model
 from search_options import wanted
 
 

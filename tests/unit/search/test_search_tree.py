@@ -1,10 +1,10 @@
 """The tree of a search: all that was ever kept, and what led to it."""
 
 import pytest
-from search_cases import FEW, SlowBeam, lines, model
 
 from regard.search import Request, search
 from regard.symbols import EOS
+from search_cases import FEW, SlowBeam, lines, model
 from search_options import wanted
 
 

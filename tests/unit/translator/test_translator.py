@@ -14,7 +14,7 @@ from translator_cases import LINES
 import regard
 from regard.errors import InputError
 from regard.models import build
-from regard.store import save_model
+from regard.saved_model import save_model
 from regard.symbols import BOS, EOS
 from regard.text.tokenizers import Symbols
 from regard.translator import Translator

@@ -8,7 +8,7 @@ from translator_cases import LINES, refusal
 
 import regard
 from regard.errors import ConfigError, InputError
-from regard.store import save_model
+from regard.saved_model import save_model
 from regard.text.tokenizers import Symbols
 from regard.translator import Translator, chosen_device
 from small_models import LOOKS, SIZES, SOURCE, TARGET, saved, side

@@ -1,4 +1,4 @@
-"""The table of combinations: cell × layers × directions × encoder × decoder × score.
+"""The combinations tested for models: cell × layers × directions × encoder × decoder × score.
 
 Every entry either builds or is refused by `combinations.py`; an axis that a part does not have is
 not repeated for it.

@@ -1,4 +1,4 @@
-"""An encoder whose words are rows of a table reads what the encoder itself reads."""
+"""An encoder by table lookup encodes what the encoder itself does."""
 
 from dataclasses import replace
 
@@ -8,14 +8,15 @@ import torch
 import presets as small
 from letters import assert_within
 from regard.config.model import EmbeddingConfig, RecurrentEncoderConfig
+from regard.inference import table_encoder
+from regard.inference.step_decoder import ReferenceStepDecoder
+from regard.inference.table_encoder import TableEncoder
 from regard.models import build, preset
-from regard.models import reader as module
-from regard.models.reader import reader
 from regard.search import Request, search
 from search_options import wanted
 
 
-def made(embedding=None, **encoder):
+def build_model(embedding=None, **encoder):
     sizes = {"embedding_size": small.E, "hidden_size": small.D, "align_size": small.A}
     config = preset("bahdanau2015")(**sizes, readout_size=small.R)
     config = replace(
@@ -36,48 +37,50 @@ def made(embedding=None, **encoder):
     ("bidirectional", "turned"), [(False, False), (False, True), (True, False)]
 )
 @pytest.mark.parametrize("bias", [False, True])
-def test_it_reads_what_the_encoder_reads(cell, bidirectional, turned, bias):
-    built = made(cell=cell, bidirectional=bidirectional, reversed_source=turned, bias=bias)
+def test_it_encodes_what_the_encoder_encodes(cell, bidirectional, turned, bias):
+    built = build_model(cell=cell, bidirectional=bidirectional, reversed_source=turned, bias=bias)
     torch.manual_seed(1)
     mask = torch.arange(5) < torch.tensor([5, 1, 3, 0])[:, None]
     source = torch.randint(4, small.V_X, mask.shape) * mask
     expected = built.encode(source, mask)
-    built.reader = reader(built.encoder, built.source_embedding)
-    assert built.reader is not None
-    found = built.encode(source, mask)
+    assert TableEncoder.refusal(built) is None
+    encoded = ReferenceStepDecoder(built, TableEncoder(built)).encode(source, mask)
     for name in ("keys", "values", "last", "summary"):
-        assert_within(getattr(found, name), getattr(expected, name), 1e-12)
-    assert_within(found.states[0].h, expected.states[0].h, 1e-12)
+        assert_within(getattr(encoded, name), getattr(expected, name), 1e-12)
+    assert_within(encoded.states[0].h, expected.states[0].h, 1e-12)
     if cell == "lstm":
-        assert_within(found.states[0].c, expected.states[0].c, 1e-12)
-    assert torch.equal(found.mask, mask)
+        assert_within(encoded.states[0].c, expected.states[0].c, 1e-12)
+    assert torch.equal(encoded.mask, mask)
 
 
 @pytest.mark.parametrize(
-    "other",
+    ("other", "reason"),
     [
-        {"num_layers": 2},
-        {"cell": "elman"},
-        {"embedding": EmbeddingConfig(size=small.E, positions="sinusoidal")},
+        ({"num_layers": 2}, "it has 2 layers"),
+        ({"cell": "elman"}, "its cell is ElmanCell"),
+        (
+            {"embedding": EmbeddingConfig(size=small.E, positions="sinusoidal")},
+            "its embedding has positions",
+        ),
     ],
     ids=str,
 )
-def test_of_other_encoders_there_is_none(other):
-    built = made(**other)
-    assert reader(built.encoder, built.source_embedding) is None
+def test_other_encoders_are_refused_and_why(other, reason):
+    assert TableEncoder.refusal(build_model(**other)) == reason
 
 
-def test_of_many_words_and_in_training_there_is_none(monkeypatch):
-    built = made()
-    assert reader(built.encoder, built.source_embedding) is not None
-    assert reader(built.encoder, built.source_embedding.train()) is None
+def test_many_tokens_and_training_are_refused(monkeypatch):
+    built = build_model()
+    assert TableEncoder.refusal(built) is None
+    built.source_embedding.train()
+    assert TableEncoder.refusal(built) == "the model is in training mode"
     built.eval()
-    monkeypatch.setattr(module, "WORDS", small.V_X - 1)
-    assert reader(built.encoder, built.source_embedding) is None
+    monkeypatch.setattr(table_encoder, "MAX_TABLE_TOKENS", small.V_X - 1)
+    assert TableEncoder.refusal(built) == f"it has {small.V_X} tokens, more than {small.V_X - 1}"
 
 
 def test_a_search_sees_that_the_encoder_has_changed():
-    built = made().float()
+    built = build_model().float()
     request, options = Request((5, 9, 4)), wanted(max_length=4)
     before = search([built], [request], options)[0][0]
     built.encoder.stack.layers[0].W.weight.mul_(-1)

@@ -8,11 +8,15 @@ import threading
 import numpy as np
 import pytest
 import torch
-from search_cases import lines, model
 
+from regard.inference import parallel
+from regard.inference.worker_processes import (
+    MIN_BATCHES_PER_CORE,
+    run_in_processes,
+    worth_processes,
+)
 from regard.search import search
-from regard.search import threads as module
-from regard.search.processes import ENOUGH, in_processes, worth_processes
+from search_cases import lines, model
 from search_options import wanted
 
 BATCHES = [[number, number + 100] for number in range(7)]
@@ -26,7 +30,7 @@ def test_every_batch_is_done_once_and_not_here():
     def work(batch):
         return sum(batch), os.getpid()
 
-    found = in_order(in_processes(work, BATCHES, 2))
+    found = in_order(run_in_processes(work, BATCHES, 2))
     assert [(batch, total) for batch, (total, _) in found] == [(b, sum(b)) for b in BATCHES]
     who = {process for _, (_, process) in found}
     assert len(who) == 2
@@ -42,7 +46,7 @@ def test_what_a_killed_process_leaves_is_done_here():
             os.kill(os.getpid(), signal.SIGKILL)
         return os.getpid()
 
-    found = {batch[0]: who for batch, who in in_processes(work, BATCHES, 2)}
+    found = {batch[0]: who for batch, who in run_in_processes(work, BATCHES, 2)}
     assert sorted(found) == list(range(7))
     # 1 came before, 5 would have come after
     assert found[3] == found[5] == here
@@ -56,7 +60,7 @@ def test_an_error_is_told_as_itself():
         return 0
 
     with pytest.raises(ValueError, match="two"):
-        list(in_processes(work, BATCHES, 2))
+        list(run_in_processes(work, BATCHES, 2))
     assert multiprocessing.active_children() == []
 
 
@@ -68,7 +72,7 @@ def test_nobody_goes_on_where_nobody_listens():
             never.wait(60)
         return 0
 
-    found = in_processes(work, BATCHES, 2)
+    found = run_in_processes(work, BATCHES, 2)
     next(found)
     found.close()
     assert multiprocessing.active_children() == []
@@ -77,14 +81,14 @@ def test_nobody_goes_on_where_nobody_listens():
 def test_processes_are_for_many_batches_and_for_who_is_alone(monkeypatch):
     monkeypatch.setattr(threading, "active_count", lambda: 1)
     monkeypatch.setattr("sys.platform", "linux")
-    assert worth_processes(2 * ENOUGH, 2)
-    assert not worth_processes(2 * ENOUGH - 1, 2)
-    assert not worth_processes(100 * ENOUGH, 1)
+    assert worth_processes(2 * MIN_BATCHES_PER_CORE, 2)
+    assert not worth_processes(2 * MIN_BATCHES_PER_CORE - 1, 2)
+    assert not worth_processes(100 * MIN_BATCHES_PER_CORE, 1)
     monkeypatch.setattr(threading, "active_count", lambda: 2)
-    assert not worth_processes(2 * ENOUGH, 2)
+    assert not worth_processes(2 * MIN_BATCHES_PER_CORE, 2)
     monkeypatch.setattr(threading, "active_count", lambda: 1)
     monkeypatch.setattr("sys.platform", "darwin")
-    assert not worth_processes(2 * ENOUGH, 2)
+    assert not worth_processes(2 * MIN_BATCHES_PER_CORE, 2)
 
 
 @pytest.mark.parametrize("beam_size", [1, 3])
@@ -96,7 +100,7 @@ def test_answers_are_those_of_threads(monkeypatch, beam_size):
     answers = []
     try:
         for processes in (False, True):
-            monkeypatch.setattr(module, "worth_processes", lambda *_, yes=processes: yes)
+            monkeypatch.setattr(parallel, "worth_processes", lambda *_, yes=processes: yes)
             seen = []
             answers.append(
                 search(

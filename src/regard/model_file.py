@@ -1,6 +1,6 @@
 """The model file: one safetensors file with weights, settings, vocabularies and a summary.
 
-Loading runs no code from the file: tensors and JSON are all there is. Metadata stands under one key
+Reading runs no code from the file: tensors and JSON are all there is. Metadata stands under one key
 with sorted keys inside, so that the same model is the same bytes; no clock, host or path is in it.
 """
 
@@ -11,52 +11,49 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from regard import __version__
-from regard.config.model import ModelConfig
 from regard.config.settings import Settings
 from regard.config.toml import settings_from, to_tree
 from regard.errors import ModelFileError, RegardError, unreadable, unwritable
 from regard.files import replace_file
-from regard.models.build import build
-from regard.models.seq2seq import Seq2Seq
 from regard.text.side import Side
 
 FORMAT = 1
 KEY = "regard"
 
-ANOTHER = "a whole copy of a file made by regard would do"
-DAMAGED = f"it is damaged, or no model of regard; {ANOTHER}"
-FOREIGN = f"it holds tensors, but nothing that regard wrote; {ANOTHER}"
+USE_A_COPY = "a whole copy of a file made by regard would do"
+DAMAGED = f"it is damaged, or no model of regard; {USE_A_COPY}"
+FOREIGN = f"it holds tensors, but nothing that regard wrote; {USE_A_COPY}"
 
 
 @dataclass(frozen=True)
-class Saved:
-    """A whole model: what computes, what it was told, and how lines become ids."""
+class ModelFile:
+    """What a model file holds: weights by name, settings, vocabularies and a summary."""
 
-    model: Seq2Seq
+    tensors: Mapping[str, Tensor]
     settings: Settings
     source: Side
     target: Side
     summary: dict[str, Any]
 
 
-def save_model(path: Path, saved: Saved) -> None:
-    """Write a model so that either the whole file is there or the old one still is."""
+def write_model_file(path: Path, content: ModelFile) -> None:
+    """Write a model file so that either the whole file is there or the old one still is."""
     metadata = {
         "format": FORMAT,
         "regard": __version__,
-        "settings": to_tree(saved.settings),
-        "source": saved.source.to_json(),
-        "summary": saved.summary,
-        "target": saved.target.to_json(),
+        "settings": to_tree(content.settings),
+        "source": content.source.to_json(),
+        "summary": content.summary,
+        "target": content.target.to_json(),
     }
-    write_tensors(path, unique_tensors(saved.model), metadata)
+    write_tensors(path, content.tensors, metadata)
 
 
-def load_model(path: Path) -> Saved:
-    """Read a model, or say in one sentence why it cannot be read."""
+def read_model_file(path: Path) -> ModelFile:
+    """Read a model file, or say in one sentence why it cannot be read."""
     tensors, metadata = read_tensors(path)
     version = metadata.get("format")
     if type(version) is not int or version > FORMAT:
@@ -68,32 +65,35 @@ def load_model(path: Path) -> Saved:
     try:
         settings = settings_from(metadata["settings"])
         source, target = Side.from_json(metadata["source"]), Side.from_json(metadata["target"])
-        # without memory first: settings that lie about sizes must not take any
-        with torch.device("meta"):
-            _compare(build_for(settings.model, source, target), tensors, path)
-        with torch.random.fork_rng(devices=[]):
-            model = build_for(settings.model, source, target)
-        summary = metadata["summary"]
-    except ModelFileError:
-        raise
+        return ModelFile(tensors, settings, source, target, metadata["summary"])
     except (RegardError, KeyError, TypeError, ValueError, RuntimeError, RecursionError) as error:
-        raise ModelFileError(
-            str(path), f"its settings cannot be used ({error}); {ANOTHER}"
-        ) from error
-    _fill(model, tensors)
-    return Saved(model.eval(), settings, source, target, summary)
+        raise unusable_settings(path, error) from error
 
 
-def build_for(config: ModelConfig, source: Side, target: Side) -> Seq2Seq:
-    """Build a model for two sides; one that copies knows which symbols they share."""
-    model = build(config, len(source.vocabulary), len(target.vocabulary))
-    if model.readout.pointer is not None:
-        ids = source.vocabulary.ids_in(target.vocabulary)
-        model.readout.pointer.words.copy_(torch.tensor(ids))
-    return model
+def unusable_settings(path: Path, error: Exception) -> ModelFileError:
+    """Return the error for settings of a file that no model can be built from."""
+    return ModelFileError(str(path), f"its settings cannot be used ({error}); {USE_A_COPY}")
 
 
-def unique_tensors(model: Seq2Seq) -> dict[str, Tensor]:
+def check_tensors(
+    path: Path, tensors: Mapping[str, Tensor], expected: Mapping[str, torch.Size]
+) -> None:
+    """Refuse tensors of other names or shapes than a model's, or that are not finite."""
+    shapes = {name: tensor.shape for name, tensor in tensors.items()}
+    for name in sorted({**expected, **shapes}):
+        if expected.get(name) != shapes.get(name):
+            raise ModelFileError(
+                str(path),
+                f"its weights are not those of its settings, {name} for one; {USE_A_COPY}",
+            )
+    for name, tensor in tensors.items():
+        if not tensor.is_floating_point() or not tensor.isfinite().all():
+            raise ModelFileError(
+                str(path), f"its weights are not all numbers, {name} for one; {USE_A_COPY}"
+            )
+
+
+def unique_tensors(model: nn.Module) -> dict[str, Tensor]:
     """Return every weight once; tied ones under the first of their names."""
     return {name: parameter.detach().cpu() for name, parameter in model.named_parameters()}
 
@@ -124,7 +124,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     if head.startswith(pickled) and not head.endswith(b"{"):
         raise ModelFileError(
             str(path),
-            f"it is a pickle, which could run any code when loaded; {ANOTHER}",
+            f"it is a pickle, which could run any code when loaded; {USE_A_COPY}",
         )
     try:
         with safe_open(path, framework="pt") as opened:
@@ -139,26 +139,3 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     if not isinstance(metadata, dict):
         raise ModelFileError(str(path), FOREIGN)
     return tensors, metadata
-
-
-def _compare(model: Seq2Seq, tensors: dict[str, Tensor], path: Path) -> None:
-    """Refuse tensors that are not the model's, or not numbers."""
-    expected = {name: parameter.shape for name, parameter in model.named_parameters()}
-    found = {name: tensor.shape for name, tensor in tensors.items()}
-    names = sorted(expected | found)
-    if wrong := [name for name in names if expected.get(name) != found.get(name)]:
-        raise ModelFileError(
-            str(path), f"its weights are not those of its settings, {wrong[0]} for one; {ANOTHER}"
-        )
-    for name, tensor in tensors.items():
-        if not tensor.is_floating_point() or not tensor.isfinite().all():
-            raise ModelFileError(
-                str(path), f"its weights are not all numbers, {name} for one; {ANOTHER}"
-            )
-
-
-def _fill(model: Seq2Seq, tensors: dict[str, Tensor]) -> None:
-    """Copy tensors into a model; tied weights are one parameter and stay so."""
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            parameter.copy_(tensors[name])

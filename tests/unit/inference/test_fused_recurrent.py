@@ -1,4 +1,4 @@
-"""A model whose products are done ahead takes the same steps as the model itself."""
+"""The fused steps of Bahdanau's and Luong's decoders are the steps of the model itself."""
 
 import pytest
 import torch
@@ -14,9 +14,10 @@ from regard.config.model import (
     ReadoutConfig,
     RecurrentEncoderConfig,
 )
-from regard.models import ahead as module
+from regard.inference import fused_recurrent
+from regard.inference.fused_recurrent import MAX_PROJECTED_LENGTH, FusedBahdanauStep
+from regard.inference.prepare import choose_step
 from regard.models import build
-from regard.models.ahead import PLACES, ahead
 from regard.symbols import BOS
 
 E, D = small.E, 2 * small.D
@@ -27,7 +28,7 @@ READOUTS = {
 }
 
 
-def made(kind, cell, score, readout, *, embedding=None, attention=None, **decoder):
+def build_model(kind, cell, score, readout, *, embedding=None, attention=None, **decoder):
     config = ModelConfig(
         source=EmbeddingConfig(size=E),
         target=embedding or EmbeddingConfig(size=E),
@@ -49,27 +50,28 @@ def made(kind, cell, score, readout, *, embedding=None, attention=None, **decode
     return built
 
 
-def steps_agree(built, *, width=6, imposed=False):
-    """Walk both along the same words; logits, weights and states are the same but for rounding."""
-    stepper = ahead(built)
-    assert stepper is not None
+def assert_steps_agree(built, *, width=6, imposed=False):
+    """Step both along the same tokens: logits, weights and states differ by rounding alone."""
+    fused_step, _ = choose_step(built)
+    fused = fused_step(built)
     torch.manual_seed(1)
     mask = torch.arange(width) < torch.tensor([width, 1, 3, 0])[:, None]
     source = torch.randint(4, small.V_X, mask.shape) * mask
-    (memory, state), (fast, moved) = (m.start(source, mask) for m in (built, stepper))
-    words = torch.full((4,), BOS)
+    memory, state = built.start(source, mask)
+    fused_memory, fused_state = fused.start(source, mask)
+    tokens = torch.full((4,), BOS)
     for _ in range(4):
         pins = None
         if imposed:
             pins = torch.full((4, 1, 1, width), torch.nan, dtype=torch.float64)
             pins[0] = torch.eye(width)[1]
-        state, expected = built.step(state, words, memory, imposed=pins)
-        moved, found = stepper.step(moved, words, fast, imposed=pins)
-        assert_within(found.logits, expected.logits, 1e-12)
-        assert_within(found.weights, expected.weights, 1e-12)
-        assert_within(moved.shown, state.shown, 1e-12)
-        assert torch.equal(moved.position, state.position)
-        words = torch.randint(4, small.V_Y, (4,))
+        state, expected = built.step(state, tokens, memory, imposed=pins)
+        fused_state, scored = fused.step(fused_state, tokens, fused_memory, imposed=pins)
+        assert_within(scored.logits, expected.logits, 1e-12)
+        assert_within(scored.weights, expected.weights, 1e-12)
+        assert_within(fused_state.shown, state.shown, 1e-12)
+        assert torch.equal(fused_state.position, state.position)
+        tokens = torch.randint(4, small.V_Y, (4,))
 
 
 @pytest.mark.parametrize(("readout", "bias"), [("linear", True), ("tanh", False), ("maxout", True)])
@@ -80,54 +82,64 @@ def test_steps_are_those_of_the_model(kind, score, cell, bias, readout):
     decoder = BahdanauDecoderConfig if kind == "looks first" else LuongDecoderConfig
     options = {} if kind == "looks first" else {"input_feeding": kind == "moves first"}
     read = ReadoutConfig(kind=readout, inputs=READOUTS[readout], size=small.R, bias=bias)
-    steps_agree(made(decoder, cell, score, read, bias=bias, **options))
+    assert_steps_agree(build_model(decoder, cell, score, read, bias=bias, **options))
 
 
 @pytest.mark.parametrize("kind", [BahdanauDecoderConfig, LuongDecoderConfig])
-@pytest.mark.parametrize("width", [PLACES, PLACES + 1])
+@pytest.mark.parametrize("width", [MAX_PROJECTED_LENGTH, MAX_PROJECTED_LENGTH + 1])
 def test_steps_are_those_of_the_model_for_longer_sources(kind, width):
     read = ReadoutConfig(kind="tanh", inputs=("previous", "context", "new_state"))
-    steps_agree(made(kind, "gru_before", "additive", read), width=width)
+    assert_steps_agree(build_model(kind, "gru_before", "additive", read), width=width)
 
 
 @pytest.mark.parametrize("kind", [BahdanauDecoderConfig, LuongDecoderConfig])
-def test_steps_are_those_of_the_model_for_many_words(kind, monkeypatch):
-    monkeypatch.setattr(module, "WORDS", small.V_Y - 1)
+def test_steps_are_those_of_the_model_for_many_tokens(kind, monkeypatch):
+    monkeypatch.setattr(fused_recurrent, "MAX_TABLE_TOKENS", small.V_Y - 1)
     read = ReadoutConfig(kind="maxout", inputs=("previous", "new_state"))
-    steps_agree(made(kind, "gru_after", "additive", read))
+    assert_steps_agree(build_model(kind, "gru_after", "additive", read))
 
 
 @pytest.mark.parametrize("kind", [BahdanauDecoderConfig, LuongDecoderConfig])
 def test_imposed_weights_are_used(kind):
     read = ReadoutConfig(kind="tanh", inputs=("context", "new_state"))
-    steps_agree(made(kind, "gru_before", "dot", read), imposed=True)
+    assert_steps_agree(build_model(kind, "gru_before", "dot", read), imposed=True)
 
 
 @pytest.mark.parametrize(
-    "other",
+    ("other", "reason"),
     [
-        {"num_layers": 2},
-        {"cell": "elman"},
-        {"score": "location"},
-        {"attention": {"coverage": True}},
-        {"attention": {"window": "local_m"}},
-        {"embedding": EmbeddingConfig(size=E, positions="sinusoidal")},
-        {"readout": ReadoutConfig(inputs=("new_state", "context"))},
-        {"kind": LuongDecoderConfig, "attentional": False, "input_feeding": False},
+        ({"num_layers": 2}, "it has 2 layers"),
+        ({"cell": "elman"}, "its cell is ElmanCell"),
+        ({"score": "location"}, "its score is LocationScore"),
+        ({"attention": {"coverage": True}}, "its score sees coverage"),
+        ({"attention": {"window": "local_m"}}, "it looks through a window"),
+        (
+            {"embedding": EmbeddingConfig(size=E, positions="sinusoidal")},
+            "its embedding has positions",
+        ),
+        (
+            {"readout": ReadoutConfig(inputs=("new_state", "context"))},
+            "its linear readout reads more than the new state",
+        ),
+        (
+            {"kind": LuongDecoderConfig, "attentional": False, "input_feeding": False},
+            "it is not attentional",
+        ),
     ],
     ids=str,
 )
-def test_of_other_models_there_is_none(other):
+def test_other_models_are_stepped_by_the_reference_and_why(other, reason):
     usual = {
         "kind": BahdanauDecoderConfig,
         "cell": "gru_before",
         "score": "additive",
         "readout": ReadoutConfig(kind="tanh"),
     }
-    assert ahead(made(**usual)) is not None
-    assert ahead(made(**{**usual, **other})) is None
+    assert choose_step(build_model(**usual))[0] is FusedBahdanauStep
+    assert choose_step(build_model(**{**usual, **other})) == (None, reason)
 
 
-def test_of_a_model_that_learns_there_is_none():
+def test_a_model_in_training_mode_is_stepped_by_the_reference():
     read = ReadoutConfig(kind="tanh")
-    assert ahead(made(BahdanauDecoderConfig, "gru_before", "additive", read).train()) is None
+    built = build_model(BahdanauDecoderConfig, "gru_before", "additive", read).train()
+    assert choose_step(built) == (None, "the model is in training mode")

@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 import presets as small
 from regard.config.settings import Settings
 from regard.errors import ModelFileError
+from regard.model_file import KEY, read_tensors, write_tensors
 from regard.models import PRESETS, build
-from regard.store import KEY, Saved, load_model, read_tensors, save_model, write_tensors
+from regard.saved_model import SavedModel, load_model, save_model
 from regard.text.side import Side
 from regard.text.tokenizers import Characters, Words
 from regard.text.vocabulary import Vocabulary
@@ -41,7 +42,7 @@ def saved(name, seed=0):
     settings = Settings(model=PRESETS[name](**small.SIZES[name]))
     torch.manual_seed(seed)
     model = build(settings.model, len(source.vocabulary), len(target.vocabulary))
-    return Saved(model.eval(), settings, source, target, {"steps": 7, "data": "abc"})
+    return SavedModel(model.eval(), settings, source, target, {"steps": 7, "data": "abc"})
 
 
 @pytest.mark.parametrize("name", PRESETS)

@@ -1,0 +1,113 @@
+"""Rows are decoded in whole tiles, and no line depends on the lines it is batched with."""
+
+import numpy as np
+import pytest
+import torch
+
+from regard.inference.batch_invariance import TiledBatch, padded_length
+from regard.inference.fixed_row_matmul import TILE_ROWS
+from regard.inference.step_decoder import ReferenceStepDecoder
+from regard.models import PRESETS
+from regard.nn.rows import each_part
+from regard.search import Request, search
+from search_cases import FEW, lines, model
+from search_options import wanted
+
+
+@pytest.fixture
+def threads():
+    """Set how many threads torch has, as a machine of so many cores would."""
+    before = torch.get_num_threads()
+    yield torch.set_num_threads
+    torch.set_num_threads(before)
+
+
+def test_a_source_is_padded_a_little_and_by_its_length_alone():
+    lengths = [0, 1, 8, 9, 63, 64, 65, 128, 129, 200, 256, 257]
+    assert [padded_length(n) for n in lengths] == [8, 8, 8, 16, 64, 64, 80, 128, 160, 224, 256, 320]
+    assert padded_length(3, limit=5) == 5
+    assert all(n <= padded_length(n) < max(9, 1.25 * n) or n <= 32 for n in range(1, 2000))
+
+
+def counted(monkeypatch):
+    """Return a list to which every step adds how many tiles it computed."""
+    real, tiles = TiledBatch.step, []
+
+    def step(self, words, imposed):
+        tiles.append(self.num_tiles)
+        return real(self, words, imposed)
+
+    monkeypatch.setattr(TiledBatch, "step", step)
+    return tiles
+
+
+def test_lines_that_are_done_leave_in_whole_tiles(monkeypatch, threads):
+    threads(1)
+    requests = [Request((4 + n % 7, 4 + n % 5, 4 + n % 3)) for n in range(70)]
+    tiles = counted(monkeypatch)
+    options = wanted(max_length=6, banned=FEW)
+    found = search([model("bahdanau2015")], requests, options, batch_size=70)
+    lengths = [len(answer.words) for (answer,) in found]
+    # a line of n words takes n + 1 steps, the last for EOS
+    left = [sum(n >= step for n in lengths) for step in range(max(lengths) + 1)]
+    assert tiles == [-(-count // TILE_ROWS) for count in left]
+    assert len(set(tiles)) > 1
+
+
+def test_at_the_first_step_a_line_has_one_row_however_wide_the_beam(monkeypatch, threads):
+    threads(1)
+    tiles = counted(monkeypatch)
+    options = wanted(beam_size=5, min_length=2, max_length=2)
+    search([model("bahdanau2015")], [Request((5, 9))] * 32, options)
+    assert tiles == [1, 5, 5]
+
+
+def test_only_what_changes_is_copied():
+    tiles = TiledBatch.start(ReferenceStepDecoder(model("luong2015")), [(5, 9), (4,)])
+    assert tiles.gather(np.arange(2)) is tiles
+    several = tiles.gather(np.array([1, 1, 0]))
+    assert torch.equal(several.memories[0].mask[:3].sum(dim=1), torch.tensor([1, 1, 2]))
+    moved, _, _ = several.step(torch.tensor([4, 5, 6]), None)
+    # rows of one source change places: their states move, what they look at need not
+    swapped = moved.gather(np.array([1, 0, 2]))
+    assert swapped.memories[0] is several.memories[0]
+    assert torch.equal(swapped.states[0].shown[:3], moved.states[0].shown[[1, 0, 2]])
+    left = swapped.gather(np.array([2]))
+    assert torch.equal(left.memories[0].keys[0], tiles.memories[0].keys[0])
+    # of two tiles only the one that lost a row is filled anew
+    wide = tiles.gather(np.arange(2 * TILE_ROWS) % 2)
+    rows = np.delete(np.arange(2 * TILE_ROWS), [TILE_ROWS])
+    fewer = wide.gather(rows)
+    assert fewer.memories[0] is wide.memories[0]
+    assert fewer.memories[1].mask[0].sum() == 1
+
+
+def lies_whole(record):
+    """Return whether every tensor of a record is one block of memory, no view into a larger one."""
+    found = []
+    each_part(lambda part: found.append(part.is_contiguous()) or part, record)
+    return all(found)
+
+
+@pytest.mark.parametrize("name", sorted(PRESETS))
+def test_rows_lie_in_memory_as_they_do_once_rows_have_moved(name):
+    tiles = TiledBatch.start(ReferenceStepDecoder(model(name)), [(5, 9, 4), (4, 4), (7,)])
+    for _ in range(3):
+        assert lies_whole(tiles.memories[0])
+        assert lies_whole(tiles.states[0]) or name == "gehring2017"
+        tiles, _, _ = tiles.step(torch.tensor([4, 5, 6]), None)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("beam_size", [1, 5])
+def test_no_model_depends_on_who_leaves_first(name, beam_size):
+    built = model(name)
+    # more than fill a tile, so that rows move to another when it goes
+    requests = lines(70, seed=3)
+    options = wanted(beam_size=beam_size, max_length=5, banned=FEW)
+    together = search([built], requests, options, batch_size=70)
+    assert len({len(answers[0].words) for answers in together}) > 1 or name == "cho2014"
+    for number in range(0, 70, 14):
+        (alone,) = search([built], [requests[number]], options)
+        assert [a.words for a in alone] == [a.words for a in together[number]]
+        assert [a.scores for a in alone] == [a.scores for a in together[number]]
