@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "data": {"text"},
     "metrics": set(),
     "viz": set(),
-    "inference": {"models", "encoders", "decoders", "nn"},
+    "inference": {"models", "encoders", "decoders", "nn", "kernels"},
     "search": {"inference", "models"},
     "model_file": {"config", "text"},
     "saved_model": {"config", "text", "models", "model_file"},

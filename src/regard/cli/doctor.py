@@ -40,7 +40,8 @@ def doctor(
 
 
 def _examine_model(path: Path) -> None:
-    from regard.store import load_model
+    from regard.inference.prepare import explain_decoding
+    from regard.saved_model import load_model
     from regard.training.explain import explain_training
 
     saved = load_model(path)
@@ -48,19 +49,11 @@ def _examine_model(path: Path) -> None:
         training = explain_training(saved.model, saved.settings.train, device)
         for work, decisions in (
             ("training", training),
-            ("decoding", _explain_decoding(saved.model, device)),
+            ("decoding", explain_decoding(saved.model, device)),
         ):
             if decisions:
                 print(_table(f"{work} on {device}", decisions))
     options.hint("regard", "info", path)
-
-
-def _explain_decoding(model: "Seq2Seq", device: str) -> "Mapping[str, Decision]":
-    """Return what runs in a step of a search, part by part.
-
-    HOOK: connect the step decoders of `regard.inference` here; until then there is no row.
-    """
-    return {}
 
 
 def _table(heading: str, decisions: "Mapping[str, Decision]") -> str:

@@ -19,6 +19,7 @@ from regard.inference.fused_transformer import FusedTransformerStep
 from regard.inference.parallel import single_thread
 from regard.inference.step_decoder import FusedStepDecoder, ReferenceStepDecoder, StepDecoder
 from regard.inference.table_encoder import MAX_TABLE_TOKENS, TableEncoder
+from regard.kernels import Decision
 from regard.models.seq2seq import Seq2Seq
 
 FUSED_STEPS: dict[type, type[FusedStepDecoder]] = {
@@ -43,14 +44,6 @@ class PreparedModel(NamedTuple):
         return self.reference.model
 
 
-class Decision(NamedTuple):
-    """Which implementation a part of a model is decoded by, and why."""
-
-    part: str
-    implementation: str
-    reason: str
-
-
 _prepared: WeakKeyDictionary[Seq2Seq, tuple[Any, PreparedModel]] = WeakKeyDictionary()
 
 
@@ -73,29 +66,29 @@ def prepare_for_inference(model: Seq2Seq) -> PreparedModel:
     return _prepared[model][1]
 
 
-def explain(model: Seq2Seq) -> list[Decision]:
-    """Say by what a model would be decoded and why; nothing is prepared."""
-    if model.device.type != "cpu":
-        reason = f"faster ones are for a CPU, but the model is on {model.device.type}"
-        return [
-            Decision("source encoder", "the model's own", reason),
-            Decision("decoder step", "reference", reason),
-            Decision("decoder matrices", "as they are", "a GPU chooses layouts itself"),
-        ]
-    encoder = Decision("source encoder", "table lookup", "one recurrent layer, few tokens")
+def explain_decoding(model: Seq2Seq, device: str) -> dict[str, Decision]:
+    """Return by what each part of a model is decoded on a device, and why; prepare nothing."""
+    if device != "cpu":
+        reason = f"faster ones are for a CPU, but the model is on {device}"
+        return {
+            "source encoder": Decision("the model's own", reason),
+            "decoder step": Decision("reference", reason),
+            "decoder matrices": Decision("as they are", "a GPU chooses layouts itself"),
+        }
+    encoder = Decision("table lookup", "one recurrent layer, few tokens")
     if refusal := TableEncoder.refusal(model):
-        encoder = Decision("source encoder", "the model's own", refusal)
+        encoder = Decision("the model's own", refusal)
     fused, reason = choose_step(model)
     name = "reference" if fused is None else fused.__name__
-    decisions = [encoder, Decision("decoder step", name, reason)]
+    decisions = {"source encoder": encoder, "decoder step": Decision(name, reason)}
     if fused in (FusedBahdanauStep, FusedLuongStep):
         num_tokens = len(model.target_embedding.weight)
         few = num_tokens <= MAX_TABLE_TOKENS
         how = "table lookup" if few else "a product each step"
         limit = f"{num_tokens:,} tokens, at most {MAX_TABLE_TOKENS:,} have a table"
-        decisions.append(Decision("token projections", how, limit))
-    layout = "products of few rows read them in order"
-    return [*decisions, Decision("decoder matrices", "column-major copy", layout)]
+        decisions["token projections"] = Decision(how, limit)
+    layout = Decision("column-major copy", "products of few rows read them in order")
+    return {**decisions, "decoder matrices": layout}
 
 
 def choose_step(model: Seq2Seq) -> tuple[type[FusedStepDecoder] | None, str]:

@@ -6,7 +6,7 @@ import weakref
 import pytest
 import torch
 
-from regard.inference import explain, prepare_for_inference
+from regard.inference import explain_decoding, prepare_for_inference
 from regard.models import PRESETS
 from regard.search import Request, search
 from search_cases import lines, model
@@ -92,22 +92,22 @@ def test_a_model_made_for_inference_alone_can_be_searched():
 
 
 def test_every_decision_is_reported_with_its_reason():
-    decisions = {d.part: d for d in explain(model("bahdanau2015"))}
+    decisions = explain_decoding(model("bahdanau2015"), "cpu")
     assert decisions["decoder step"].implementation == "FusedBahdanauStep"
     assert decisions["source encoder"].implementation == "table lookup"
     assert decisions["token projections"].implementation == "table lookup"
-    decisions = {d.part: d for d in explain(model("luong2015", num_layers=2))}
-    assert decisions["decoder step"][1:] == ("reference", "it has 2 layers")
-    assert decisions["source encoder"][1:] == ("the model's own", "it has 2 layers")
-    decisions = {d.part: d for d in explain(model("vaswani2017").to("meta"))}
+    decisions = explain_decoding(model("luong2015", num_layers=2), "cpu")
+    assert decisions["decoder step"] == ("reference", "it has 2 layers")
+    assert decisions["source encoder"] == ("the model's own", "it has 2 layers")
+    decisions = explain_decoding(model("vaswani2017"), "cuda")
     assert decisions["decoder step"].implementation == "reference"
-    assert "the model is on meta" in decisions["decoder step"].reason
+    assert "the model is on cuda" in decisions["decoder step"].reason
 
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_what_is_reported_is_what_decodes(name):
     built = model(name)
-    decisions = {d.part: d.implementation for d in explain(built)}
+    decisions = {part: d.implementation for part, d in explain_decoding(built, "cpu").items()}
     decoder = prepare_for_inference(built).decoder
     names = {"reference": "ReferenceStepDecoder"}
     step = decisions["decoder step"]
