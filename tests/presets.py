@@ -8,7 +8,7 @@ import letters
 from letters import array
 from oracle import bahdanau2015, cho2014, gehring2017, luong2015, sutskever2014, vaswani2017
 from regard.models import build, presets
-from regard.symbols import BOS, EOS
+from regard.special_tokens import BOS, EOS
 
 # vocabularies of source and target; all widths differ, so that a swapped axis cannot pass
 V_X, V_Y = 17, 19

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple, TypeVar, final, get_type_hints
 import torch
 
 from regard.api.look import MANY_WORDS, Look, SideLook
-from regard.config.checks import choices, must_be, shown, types_of, unknown_choice
+from regard.choices import printable, unknown_choice
+from regard.config.checks import choices, must_be, types_of
 from regard.config.model import ModelConfig
 from regard.config.settings import Settings
 from regard.config.toml import Tree, settings_from, to_tree
@@ -251,7 +252,7 @@ class _Model:
         if names := choices(hint):
             return [] if value in names else [unknown_choice(f"model.{key}", value, names)]
         if type(value) not in ((int, float) if hint is float else (hint,)):
-            return [f"model.{key} = {shown(value)}, but it must be {must_be(hint)}"]
+            return [f"model.{key} = {printable(value)}, but it must be {must_be(hint)}"]
         # a part may call it by another name
         found = self._refused({key: value})
         return [f"model.{p}" if p.startswith(f"{key} ") else f"model.{key}: {p}" for p in found]

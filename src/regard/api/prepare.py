@@ -14,13 +14,14 @@ from regard import __version__
 from regard.api.look import Look, normalized, place
 from regard.api.sources import Pairs
 from regard.api.start import Start
+from regard.atomic_files import replace_file
+from regard.choices import SubwordName
 from regard.config.settings import Settings
 from regard.config.toml import to_tree
 from regard.data.corpus import Corpus, write_corpus
 from regard.errors import DataError, unwritable
-from regard.files import replace_file
 from regard.text.side import Side
-from regard.text.subwords import Kind, train_subwords
+from regard.text.subwords import train_subwords
 from regard.text.tokenizers import Tokenizer, plain_tokenizer
 from regard.text.vocabulary import Vocabulary
 
@@ -193,9 +194,9 @@ def _side(
         found = Vocabulary.build(map(older.tokenizer.split, lines), None, settings.text.min_count)
         return replace(older, vocabulary=older.vocabulary.extended(found))
     tokenizer: Tokenizer
-    if kind in get_args(Kind):
+    if kind in get_args(SubwordName):
         # pieces were counted as they were learned, and spell whatever is rare
-        tokenizer, bounds = train_subwords(lines, size, cast(Kind, kind), seed), (None, 1)
+        tokenizer, bounds = train_subwords(lines, size, cast(SubwordName, kind), seed), (None, 1)
     else:
         tokenizer, bounds = plain_tokenizer(kind, form), (size, settings.text.min_count)
     return Side(form, tokenizer, Vocabulary.build(map(tokenizer.split, lines), *bounds))

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from regard.api.automatic import overridden
+from regard.atomic_files import fingerprint
 from regard.config.settings import Settings
 from regard.config.toml import Tree, differences, to_tree
 from regard.errors import ConfigError
-from regard.files import fingerprint
 from regard.models.seq2seq import Seq2Seq
 from regard.store import Saved, load_model
 from regard.text.side import Side

@@ -91,7 +91,7 @@ class _Lines:
 
 
 def _draw(known: "Vectors", path: Path) -> None:
-    from regard.files import replace_file
+    from regard.atomic_files import replace_file
     from regard.viz.places import to_places
 
     count = min(MAPPED, len(known.words))

@@ -29,7 +29,8 @@ def info(
     Its parts, vocabularies, training and scores, each score with its recipe.
     """
     from regard.config.toml import to_toml, to_tree
-    from regard.store import ANOTHER, load_model
+    from regard.safetensors_files import ANOTHER
+    from regard.store import load_model
 
     saved = load_model(model)
     if settings:

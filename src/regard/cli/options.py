@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from regard.config.checks import unknown_choice
+from regard.choices import unknown_choice
 from regard.config.documentation import document
 from regard.config.settings import SearchConfig, TrainConfig
 from regard.errors import ConfigError

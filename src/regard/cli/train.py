@@ -122,7 +122,7 @@ def _stopped(order: Any) -> int | None:
 
 def _again(words: list[str], order: Any, started: float) -> list[str]:
     """Return the words that go on with a run, or begin it where it has saved nothing yet."""
-    from regard.training.state import RunFolder
+    from regard.training.run_folder import RunFolder
 
     state = RunFolder(order.folder).state
     if order.overwrite and not (state.exists() and state.stat().st_mtime >= started):

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
+from regard.choices import Normalization, TokenizerName
 from regard.config.checks import above, at_least, at_most, refuse, sound
 from regard.config.model import DECODERS, ENCODERS, DecoderConfig, EncoderConfig, ModelConfig
 
-Normalization = Literal["NFC", "NFD", "NFKC", "none"]
-TokenizerName = Literal["characters", "words", "symbols", "tagged", "sounds", "unigram", "bpe"]
 OptimizerName = Literal["adam", "adamw", "adadelta"]
 Part = Literal["embeddings", "encoder", "decoder", "readout"]
 ScheduleName = Literal["constant", "inverse_sqrt", "linear", "cosine"]

@@ -12,7 +12,8 @@ from difflib import get_close_matches
 from functools import cache
 from typing import Any, final, get_origin
 
-from regard.config.checks import choices, either, must_be, shown, types_of, unknown_choice
+from regard.choices import either, printable, unknown_choice
+from regard.config.checks import choices, must_be, types_of
 from regard.config.documentation import Place, document, places, summary, written
 from regard.config.settings import KINDS, Settings
 from regard.errors import ConfigError, DataError
@@ -48,10 +49,10 @@ def override(tree: Tree, assignments: Sequence[str]) -> Tree:
         parts = [part.strip() for part in name.split(".")]
         if not equals or not all(re.fullmatch(r"[A-Za-z0-9_-]+", part) for part in parts):
             must = "it must be section.setting=value; train.seed=2 would do"
-            problems.append(f"{shown(assignment)}, but {must}")
+            problems.append(f"{printable(assignment)}, but {must}")
         elif outer := _no_section(tree, parts):
-            would = f"{shown(outer)} is no section; {shown(f'{outer}={value}')} would do"
-            problems.append(f"{shown(assignment)}, but {would}")
+            would = f"{printable(outer)} is no section; {printable(f'{outer}={value}')} would do"
+            problems.append(f"{printable(assignment)}, but {would}")
         else:
             tree = _replaced(tree, parts, _parsed(value))
     if problems:
@@ -99,7 +100,7 @@ class _Reading:
         """Make a section of what a tree says."""
         if not isinstance(tree, dict):
             name = path or "the tree"
-            self.problems.append(f"{name} = {shown(tree)}, but it must be a section of its own")
+            self.problems.append(f"{name} = {printable(tree)}, but it must be a section of its own")
             return None
         if hint not in KINDS:
             return self.fill(Place(path, None, hint), tree)
@@ -147,7 +148,7 @@ class _Reading:
         plain = all(_plain(part) for part in (value if isinstance(value, tuple) else (value,)))
         if plain and not quoted:
             return value
-        given = shown(written(value) if quoted else value)
+        given = printable(written(value) if quoted else value)
         must = "a number within 64 bits" if type(value) is int else must_be(hint)
         self.problems.append(f"{name} = {given}, but it must be {must}")
         return None
@@ -196,7 +197,7 @@ def _plain(value: Any) -> bool:
 
 def _dotted(path: str, name: str) -> str:
     """Join a section and a name in it, which is quoted as in TOML where it has to be."""
-    name = name if re.fullmatch(r"[A-Za-z0-9_-]{1,80}", str(name)) else shown(repr(name))
+    name = name if re.fullmatch(r"[A-Za-z0-9_-]{1,80}", str(name)) else printable(repr(name))
     return f"{path}.{name}" if path else name
 
 

@@ -11,7 +11,7 @@ from regard.config.model import (
     RecurrentEncoderConfig,
 )
 from regard.config.settings import DataConfig, SearchConfig, Settings, TrainConfig
-from regard.symbols import EOS
+from regard.special_tokens import EOS
 
 LEARNED = (
     ("man", "women"),

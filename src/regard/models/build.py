@@ -55,7 +55,7 @@ from regard.nn.scores import (
     Score,
 )
 from regard.nn.stack import Stack
-from regard.symbols import EOS
+from regard.special_tokens import EOS
 
 
 def build(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> Seq2Seq:

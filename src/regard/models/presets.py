@@ -4,9 +4,9 @@ Equations and their sources stand with the parts; what is written here is which 
 """
 
 from collections.abc import Callable
-from difflib import get_close_matches
 from typing import Any, NamedTuple
 
+from regard.choices import nearest
 from regard.config.model import (
     AttentionConfig,
     BahdanauDecoderConfig,
@@ -300,7 +300,7 @@ _PAPER_SIZES = {
 def preset(name: str) -> Callable[..., ModelConfig]:
     """Return a preset by its name, or say which there are."""
     if name not in PRESETS:
-        would = get_close_matches(name, PRESETS, n=1, cutoff=0)[0]
+        would = nearest(name, PRESETS)
         known = ", ".join(PRESETS)
         raise ConfigError(
             "model", [f"preset = {name}, but it must be one of {known}; {would} would do"]

@@ -22,7 +22,7 @@ from regard.nn.pointer import Pointed, Pointing
 from regard.nn.readouts import Readout
 from regard.nn.rows import Rows
 from regard.nn.scores import LocationScore
-from regard.symbols import PAD
+from regard.special_tokens import PAD
 
 
 @dataclass(frozen=True)

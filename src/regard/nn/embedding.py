@@ -10,7 +10,7 @@ from regard.errors import InputError
 from regard.nn.drawn import drawn
 from regard.nn.dropout import Dropout
 from regard.nn.positions import LearnedPositions, SinusoidalPositions
-from regard.symbols import BOS
+from regard.special_tokens import BOS
 
 
 @final

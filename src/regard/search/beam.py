@@ -18,7 +18,7 @@ from regard.search.request import Hypothesis, Options, Request
 from regard.search.rules import Rules
 from regard.search.threads import batches, one_core_each
 from regard.search.tiles import Tiles, rows_of, span
-from regard.symbols import BOS, EOS, PAD
+from regard.special_tokens import BOS, EOS, PAD
 
 
 def search(

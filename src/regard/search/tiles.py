@@ -17,7 +17,7 @@ from torch import Tensor
 from regard.models.seq2seq import Scored, Seq2Seq
 from regard.models.stepping import Ahead
 from regard.models.tiled import ROWS
-from regard.symbols import PAD
+from regard.special_tokens import PAD
 
 # a GPU computes so many in the time of one
 GPU_ROWS = 256

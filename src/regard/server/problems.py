@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from http import HTTPStatus
 from typing import Any, final
 
 from pydantic import ValidationError
 from starlette.responses import Response
+
+from regard.choices import nearest
 
 MEDIA_TYPE = "application/problem+json"
 TITLES = {499: "Client Closed Request", 413: "Content Too Large", 422: "Unprocessable Content"}
@@ -74,8 +75,7 @@ def sentence(error: ValidationError, fields: Iterable[str]) -> str:
     name = _path(where)
     if strangers:
         known = fields if len(where) == 1 else ("source", "target")
-        nearest = get_close_matches(str(where[-1]), known, n=1, cutoff=0)[0]
-        return f"{name} is no field; {nearest} would do"
+        return f"{name} is no field; {nearest(str(where[-1]), known)} would do"
     if deepest["type"] == "missing":
         return f"{name} is missing, but it must be there"
     must = [_must(x) for place, x in alike if place == where]

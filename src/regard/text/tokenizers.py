@@ -20,6 +20,7 @@ from typing import Any, ClassVar, final
 
 from typing_extensions import override
 
+from regard.choices import either
 from regard.errors import InputError
 from regard.text.escapes import escape, unescape
 from regard.text.normalize import FORMS, normalize
@@ -103,8 +104,8 @@ class Sounds(Tokenizer):
 
     def __post_init__(self) -> None:
         if self.form not in FORMS:
-            names = f"{', '.join(FORMS[:-1])} or {FORMS[-1]}"
-            raise ValueError(f"form of sounds = {shortened(self.form)}, but it must be {names}")
+            form = shortened(self.form)
+            raise ValueError(f"form of sounds = {form}, but it must be {either(FORMS)}")
 
     @override
     def split(self, line: str) -> list[str]:
@@ -305,8 +306,7 @@ def tokenizer_from_json(value: object) -> Tokenizer:
         raise ValueError(f"tokenizer = {shortened(value)}, but it must be an object with a kind")
     kind = value.get("kind")
     if kind not in KINDS:
-        names = f"{', '.join(KINDS[:-1])} or {KINDS[-1]}"
-        raise ValueError(f"tokenizer kind = {shortened(kind)}, but it must be {names}")
+        raise ValueError(f"tokenizer kind = {shortened(kind)}, but it must be {either(KINDS)}")
     expected = {"kind"} | ({_MORE[kind]} if kind in _MORE else set())
     if value.keys() != expected:
         raise ValueError(

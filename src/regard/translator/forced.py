@@ -12,7 +12,7 @@ from regard.errors import InputError
 from regard.models.seq2seq import Seq2Seq
 from regard.search.layout import laid_out
 from regard.search.tiles import Tiles, rows_of
-from regard.symbols import BOS, EOS
+from regard.special_tokens import BOS, EOS
 
 HELD = 2**23
 """Most logits and weights of a tile that are held at once: those of copies are not kept."""

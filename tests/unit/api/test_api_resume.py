@@ -18,7 +18,7 @@ from regard.api import Order
 from regard.api.resume import began_on_gpu
 from regard.api.sources import Origin
 from regard.errors import ConfigError, DataError
-from regard.training.state import RunFolder
+from regard.training.run_folder import RunFolder
 
 
 @pytest.fixture

@@ -9,7 +9,8 @@ import pytest
 import torch
 
 import regard
-from regard.store import KEY, load_model, save_model
+from regard.safetensors_files import KEY
+from regard.store import load_model, save_model
 
 ANOTHER = "a whole copy of a file made by regard would do"
 DAMAGED = f"it is damaged, or no model of regard; {ANOTHER}"

@@ -9,8 +9,9 @@ from typing import Annotated, get_args
 
 import pytest
 
+from regard.choices import either, printable
 from regard.config import settings as module
-from regard.config.checks import above, at_least, at_most, either, must_be, shown
+from regard.config.checks import above, at_least, at_most, must_be
 from regard.config.model import (
     DECODERS,
     ENCODERS,
@@ -252,14 +253,14 @@ def test_a_sentence_shows_any_value_on_one_line():
     nested = []
     for _ in range(100_000):
         nested = [nested]
-    assert shown("h̃") == "h̃"
-    assert shown("") == "''"
-    assert shown("a\nb\u2028") == "'a\\nb\\u2028'"
-    assert shown("\ud800") == "'\\ud800'"
-    assert shown("x" * 80) == "x" * 80
-    assert shown("x" * 81) == "x" * 79 + "…"
-    assert shown(10**10_000) == "…"
-    assert shown(nested) == "…"
+    assert printable("h̃") == "h̃"
+    assert printable("") == "''"
+    assert printable("a\nb\u2028") == "'a\\nb\\u2028'"
+    assert printable("\ud800") == "'\\ud800'"
+    assert printable("x" * 80) == "x" * 80
+    assert printable("x" * 81) == "x" * 79 + "…"
+    assert printable(10**10_000) == "…"
+    assert printable(nested) == "…"
 
 
 def test_settings_need_neither_torch_nor_numpy():

@@ -17,7 +17,7 @@ from regard.config.model import (
 from regard.models import ahead as module
 from regard.models import build
 from regard.models.ahead import PLACES, ahead
-from regard.symbols import BOS
+from regard.special_tokens import BOS
 
 E, D = small.E, 2 * small.D
 READOUTS = {

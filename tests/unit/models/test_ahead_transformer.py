@@ -10,7 +10,7 @@ from letters import assert_within
 from regard.models import ahead_transformer as module
 from regard.models import build, preset
 from regard.models.ahead import ahead
-from regard.symbols import BOS
+from regard.special_tokens import BOS
 
 D, H, L = 8, 2, 3
 

@@ -22,8 +22,8 @@ from regard.errors import ConfigError
 from regard.models import build
 from regard.nn.cells import ElmanCell
 from regard.nn.embedding import Embedding
+from regard.special_tokens import BOS
 from regard.store import Saved, load_model, save_model
-from regard.symbols import BOS
 from regard.text.side import Side
 from regard.text.tokenizers import Characters
 from regard.text.vocabulary import Vocabulary

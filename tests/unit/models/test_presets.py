@@ -17,7 +17,7 @@ from regard.config.model import (
 from regard.errors import ConfigError
 from regard.models import PRESETS, build, paper_sizes, preset
 from regard.nn.dropout import Dropout
-from regard.symbols import BOS
+from regard.special_tokens import BOS
 
 # what is built, and what its oracle must be told
 VARIANTS = {

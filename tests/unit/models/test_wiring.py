@@ -23,7 +23,7 @@ from regard.errors import ConfigError, InputError
 from regard.models import PRESETS, build
 from regard.nn import positions, readouts, scores
 from regard.nn.cells import ElmanCell, GRUCell, Hidden, LSTMCell
-from regard.symbols import BOS
+from regard.special_tokens import BOS
 
 E, D = small.E, small.D
 WORDS = EmbeddingConfig(size=E)

@@ -13,8 +13,8 @@ from oracle import pointer as oracle
 from regard.models import PRESETS, build
 from regard.models.ahead import ahead
 from regard.nn.pointer import Pointing
+from regard.special_tokens import BOS
 from regard.store import Saved, build_for, load_model, save_model
-from regard.symbols import BOS
 from regard.translator import Translator
 
 SHARED = {4: 5, 5: 4, 7: 9, 8: 10, 12: 18}

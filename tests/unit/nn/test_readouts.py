@@ -8,7 +8,7 @@ from oracle.readouts import maxout
 from regard.nn.embedding import Embedding
 from regard.nn.positions import SinusoidalPositions
 from regard.nn.readouts import LinearLayer, MaxoutLayer, Readout, TanhLayer
-from regard.symbols import BOS
+from regard.special_tokens import BOS
 
 B, T, X, R, V, E = 2, 3, 5, 7, 11, 13
 

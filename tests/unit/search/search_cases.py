@@ -7,7 +7,7 @@ from torch import nn
 import presets as small
 from regard.models import build, preset
 from regard.search import Request
-from regard.symbols import BOS, EOS, PAD
+from regard.special_tokens import BOS, EOS, PAD
 
 WITHOUT = ("cho2014", "sutskever2014")
 

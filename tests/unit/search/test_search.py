@@ -6,7 +6,7 @@ from search_cases import FEW, WITHOUT, forced, lines, model
 
 from regard.models import PRESETS
 from regard.search import Request, search
-from regard.symbols import EOS
+from regard.special_tokens import EOS
 from search_options import wanted
 
 

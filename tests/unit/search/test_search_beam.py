@@ -11,7 +11,7 @@ import presets as small
 from regard.models import PRESETS
 from regard.search import Request, search
 from regard.search.ranking import best
-from regard.symbols import BOS, EOS, PAD
+from regard.special_tokens import BOS, EOS, PAD
 from search_options import wanted
 
 

@@ -20,7 +20,8 @@ import presets as small
 from regard.config.settings import Settings
 from regard.errors import ModelFileError
 from regard.models import PRESETS, build
-from regard.store import KEY, Saved, load_model, read_tensors, save_model, write_tensors
+from regard.safetensors_files import KEY, read_tensors, write_tensors
+from regard.store import Saved, load_model, save_model
 from regard.text.side import Side
 from regard.text.tokenizers import Characters, Words
 from regard.text.vocabulary import Vocabulary

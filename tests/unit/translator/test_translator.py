@@ -14,8 +14,8 @@ from translator_cases import LINES
 import regard
 from regard.errors import InputError
 from regard.models import build
+from regard.special_tokens import BOS, EOS
 from regard.store import save_model
-from regard.symbols import BOS, EOS
 from regard.text.tokenizers import Symbols
 from regard.translator import Translator
 from small_models import LOOKS, SIZES, SOURCE, TARGET, saved, side

@@ -7,24 +7,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from regard.training.loop import Sample
-from regard.training.sample import fit, sample_line, visible
+from regard.terminal_text import visible_line
+from regard.training.progress_report import ValidationSample
+from regard.training.validation_sample import fit_cells, sample_line
 
 ISOLATES = "\u2068", "\u2069"
 
 
 def test_a_right_output_stands_alone_and_a_wrong_one_with_the_right():
-    assert sample_line(Sample("up", "down", "down"), 80) == "up → down"
-    assert sample_line(Sample("man", "women", "woman"), 80) == "man → woman (right: women)"
-    assert sample_line(Sample("man", "women", ""), 80) == "man → ∅ (right: women)"
+    assert sample_line(ValidationSample("up", "down", "down"), 80) == "up → down"
+    assert (
+        sample_line(ValidationSample("man", "women", "woman"), 80) == "man → woman (right: women)"
+    )
+    assert sample_line(ValidationSample("man", "women", ""), 80) == "man → ∅ (right: women)"
 
 
 def test_lines_that_do_not_fit_share_the_room_and_show_where_they_part():
-    sample = Sample("q" * 30, "w" * 40 + "right", "w" * 40 + "wrong")
+    sample = ValidationSample("q" * 30, "w" * 40 + "right", "w" * 40 + "wrong")
     # 50 cells less 13 of the frame: 9 each for …www and five letters, 19 for the source
     assert sample_line(sample, 50) == f"{'q' * 18}… → …wwwwrong (right: …wwwright)"
     # Chinese takes two cells a character
-    assert sample_line(Sample("我" * 20, "y", "y"), 16) == f"{'我' * 5}… → y"
+    assert sample_line(ValidationSample("我" * 20, "y", "y"), 16) == f"{'我' * 5}… → y"
 
 
 @pytest.mark.parametrize(
@@ -45,27 +48,27 @@ def test_lines_that_do_not_fit_share_the_room_and_show_where_they_part():
     ],
 )
 def test_what_a_terminal_would_obey_or_hide_is_shown(line, expected):
-    assert visible(line) == expected
+    assert visible_line(line) == expected
 
 
 def test_a_text_is_cut_by_cells_and_never_between_a_letter_and_its_marks():
-    assert fit("12345", 5) == "12345"
-    assert fit("123456", 5) == "1234…"
+    assert fit_cells("12345", 5) == "12345"
+    assert fit_cells("123456", 5) == "1234…"
     # 我爱 takes four of the five, and another would leave no room for the ellipsis
-    assert fit("我爱吃苹果", 5) == "我爱…"
-    assert fit("我爱吃苹果", 6) == "我爱…"
-    assert fit("e\u0301\u0302e\u0301e\u0301", 2) == "e\u0301\u0302…"
-    assert fit("e\u0301e\u0301", 2) == "e\u0301e\u0301"
+    assert fit_cells("我爱吃苹果", 5) == "我爱…"
+    assert fit_cells("我爱吃苹果", 6) == "我爱…"
+    assert fit_cells("e\u0301\u0302e\u0301e\u0301", 2) == "e\u0301\u0302…"
+    assert fit_cells("e\u0301e\u0301", 2) == "e\u0301e\u0301"
 
 
 def test_arabic_keeps_its_direction_to_itself():
     first, last = ISOLATES
-    sample = Sample("أنا أحب التفاح", "我喜欢苹果", "我喜欢苹果")
+    sample = ValidationSample("أنا أحب التفاح", "我喜欢苹果", "我喜欢苹果")
     assert sample_line(sample, 80) == f"{first}أنا أحب التفاح{last} → 我喜欢苹果"
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.builds(Sample, *[st.text(max_size=40)] * 3), st.integers(20, 60))
+@given(st.builds(ValidationSample, *[st.text(max_size=40)] * 3), st.integers(20, 60))
 def test_no_sample_breaks_its_line_or_commands_the_terminal(sample, width):
     line = sample_line(sample, width)
     for mark in ISOLATES:

@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from regard.files import replace_file
+from regard.atomic_files import replace_file
 
 
 def test_a_file_is_replaced_whole_and_nothing_stays_beside_it(tmp_path):

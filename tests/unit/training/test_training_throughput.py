@@ -3,7 +3,7 @@
 import pytest
 
 from regard.config.settings import TrainConfig
-from regard.training.pace import Pace, clock_time
+from regard.training.throughput import ThroughputMeter, clock_time
 
 
 class Clock:
@@ -22,7 +22,7 @@ def config(**options):
 
 def paced(clock, updates, *, first=0, **options):
     """Make updates of half a second; a validation takes four, and follows every twentieth."""
-    pace = Pace(config(**options), clock)
+    pace = ThroughputMeter(config(**options), clock)
     pace.start(first)
     for step in range(first + 1, first + updates + 1):
         clock.now += 0.5
@@ -76,7 +76,7 @@ def test_max_minutes_caps_the_time_left():
 
 def test_the_loss_is_the_mean_of_recent_words():
     clock = Clock()
-    pace = Pace(config(max_steps=1000), clock)
+    pace = ThroughputMeter(config(max_steps=1000), clock)
     pace.update(1, 2.0, 10)
     pace.update(2, 1.0, 30)
     assert pace.loss == (2.0 * 10 + 1.0 * 30) / 40
@@ -89,7 +89,7 @@ def test_the_speed_leaves_validations_out():
     clock = Clock()
     pace = paced(clock, 21)
     assert pace.tokens_per_second == 200
-    pace = Pace(config(), clock)
+    pace = ThroughputMeter(config(), clock)
     pace.update(1, 1.0, 100)
     assert pace.tokens_per_second == 0
 

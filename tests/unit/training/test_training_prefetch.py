@@ -6,7 +6,7 @@ from itertools import count, islice
 
 import pytest
 
-from regard.training.recorded import ahead
+from regard.training.prefetch import prefetch
 
 
 def test_items_come_in_order_and_a_few_are_made_in_advance():
@@ -17,7 +17,7 @@ def test_items_come_in_order_and_a_few_are_made_in_advance():
             made.append(number)
             yield number
 
-    items = ahead(numbers(), 3)
+    items = prefetch(numbers(), 3)
     assert list(islice(items, 5)) == [0, 1, 2, 3, 4]
     deadline = time.monotonic() + 5
     while len(made) < 9 and time.monotonic() < deadline:
@@ -31,7 +31,7 @@ def test_an_error_comes_where_it_happened():
         yield 1
         raise ValueError("no more")
 
-    items = ahead(numbers())
+    items = prefetch(numbers())
     assert next(items) == 1
     with pytest.raises(ValueError, match="no more"):
         next(items)
@@ -39,7 +39,7 @@ def test_an_error_comes_where_it_happened():
 
 def test_the_thread_ends_when_nobody_takes_any_more():
     before = threading.active_count()
-    items = ahead(count(), 2)
+    items = prefetch(count(), 2)
     next(items)
     assert threading.active_count() == before + 1
     items.close()
@@ -57,7 +57,7 @@ def test_what_is_being_made_when_nobody_takes_any_more_is_waited_for():
         made.append(1)
         yield 1
 
-    items = ahead(numbers())
+    items = prefetch(numbers())
     next(items)
     begun.wait(5)
     items.close()
@@ -65,4 +65,4 @@ def test_what_is_being_made_when_nobody_takes_any_more_is_waited_for():
 
 
 def test_what_ends_ends():
-    assert list(ahead(iter([1, 2, 3]))) == [1, 2, 3]
+    assert list(prefetch(iter([1, 2, 3]))) == [1, 2, 3]

@@ -3,12 +3,13 @@
 import json
 
 from regard.config.settings import TrainConfig
-from regard.training.loop import Sample, Validation, train
-from regard.training.report import PaceFile
-from regard.training.state import RunFolder
+from regard.training.loop import train
+from regard.training.progress_report import ValidationResult, ValidationSample
+from regard.training.run_folder import RunFolder
+from regard.training.throughput_log import ThroughputLog
 from training_job import job
 
-SAMPLE = Sample("ab", "A B", "A", ("a", "b"), ("A",), ((0.75, 0.25), (0.5, 0.5)))
+SAMPLE = ValidationSample("ab", "A B", "A", ("a", "b"), ("A",), ((0.75, 0.25), (0.5, 0.5)))
 
 
 class Clock:
@@ -25,19 +26,19 @@ def told(folder, first, last):
     """Make updates of half a second and 100 words; a validation of four follows every fifth."""
     clock = Clock()
     config = TrainConfig(max_steps=100, report_every=4)
-    with PaceFile(RunFolder(folder), config, clock) as report:
+    with ThroughputLog(RunFolder(folder), config, clock) as report:
         report.start(first)
         for step in range(first + 1, last + 1):
             clock.now += 0.5
             report.update(step, 1.0, 0.1, 100)
             if step % 5 == 0:
-                report.validating(step)
+                report.begin_validation(step)
                 clock.now += 4
-                report.validation(step, Validation(1.0), 1.0)
+                report.end_validation(step, ValidationResult(1.0), 1.0)
 
 
 def written(folder):
-    return [json.loads(line) for line in (folder / "pace.jsonl").read_text().splitlines()]
+    return [json.loads(line) for line in (folder / "throughput.jsonl").read_text().splitlines()]
 
 
 def test_the_pace_is_written_every_so_many_updates_without_validations_in_it(tmp_path):
@@ -52,7 +53,7 @@ def test_the_pace_is_written_every_so_many_updates_without_validations_in_it(tmp
 def test_a_run_that_goes_on_forgets_what_it_does_again_and_counts_on(tmp_path):
     told(tmp_path, 0, 9)
     # killed in the middle of a line, saved at update 6
-    with open(tmp_path / "pace.jsonl", "a") as file:
+    with open(tmp_path / "throughput.jsonl", "a") as file:
         file.write('{"step": 12, "sec')
     told(tmp_path, 6, 12)
     assert written(tmp_path) == [
@@ -71,9 +72,9 @@ def test_a_run_that_begins_has_no_pace_behind_it(tmp_path):
 
 def test_the_log_has_the_samples_with_their_weights_and_the_recipe_of_the_score(tmp_path):
     made, _, _ = job(tmp_path, max_steps=2, validate_every=2, report_every=1, batch_tokens=100)
-    found = Validation(50.0, SAMPLE, SAMPLE._replace(output="B"), "exact|nrefs:1")
+    found = ValidationResult(50.0, SAMPLE, SAMPLE._replace(output="B"), "exact|nrefs:1")
     made = type(made)(**{**vars(made), "validate": lambda model: found})
-    with PaceFile(made.folder, made.config) as report:
+    with ThroughputLog(made.folder, made.config) as report:
         train(made, report)
     entries = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
     shown = {
@@ -99,7 +100,7 @@ def test_the_log_has_the_samples_with_their_weights_and_the_recipe_of_the_score(
 
 
 def test_a_run_that_is_forgotten_leaves_nothing_for_a_report(tmp_path):
-    names = ("log.jsonl", "pace.jsonl", "dev.jsonl", "summary.json", "state.safetensors")
+    names = ("log.jsonl", "throughput.jsonl", "dev.jsonl", "summary.json", "state.safetensors")
     for name in (*names, "settings.toml"):
         (tmp_path / name).write_text("")
     RunFolder(tmp_path).clear()

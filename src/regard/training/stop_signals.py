@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM as a question that the loop asks: nothing is lost, unless somebody insists."""
+"""Ctrl-C and SIGTERM end a run after the current update; a second signal ends it at once."""
 
 import signal
 import sys
@@ -13,8 +13,8 @@ WAIT = "stopping after this update{}; once more stops at once"
 
 
 @final
-class Stop:
-    """Whether a run has been asked to stop, and by which signal: the `stop` of `train`."""
+class StopRequest:
+    """The signal that asked a run to stop, if one did: the `stop` of `train`."""
 
     def __init__(self) -> None:
         self.signal: signal.Signals | None = None
@@ -25,13 +25,13 @@ class Stop:
 
 
 @contextmanager
-def asked_to_stop(file: TextIO | None = None, *, kept: bool = True) -> Iterator[Stop]:
-    """Take the first signal as a question, the second as an order; afterwards all is as before.
+def catch_stop_signals(file: TextIO | None = None, *, saves: bool = True) -> Iterator[StopRequest]:
+    """Turn the first signal into a stop request; the second ends the run. Restore the handlers.
 
-    `kept` says that what was learned will be saved. A command ends with 128 + the signal: 130 after
-    SIGINT, 143 after SIGTERM. Signals reach the main thread alone; in another, nobody ever asks.
+    `saves` says that the run will be saved. A command ends with 128 + the signal: 130 after SIGINT,
+    143 after SIGTERM. Signals reach only the main thread; in another there is never a request.
     """
-    stop = Stop()
+    stop = StopRequest()
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return
@@ -45,7 +45,7 @@ def asked_to_stop(file: TextIO | None = None, *, kept: bool = True) -> Iterator[
     def handle(number: int, frame: FrameType | None) -> None:
         if stop.signal is None:
             stop.signal = signal.Signals(number)
-            _say(sys.stderr if file is None else file, WAIT.format(" and saving" * kept))
+            _write(sys.stderr if file is None else file, WAIT.format(" and saving" * saves))
             return
         restore()
         if number == signal.SIGTERM:
@@ -60,9 +60,9 @@ def asked_to_stop(file: TextIO | None = None, *, kept: bool = True) -> Iterator[
         restore()
 
 
-def _say(file: TextIO, text: str) -> None:
-    # a signal may come while this very file is written to, or when it is closed or gone: whatever
-    # becomes of the line, the run is to be saved
+def _write(file: TextIO, text: str) -> None:
+    # a signal may come while this very file is being written, or after it was closed: whatever
+    # becomes of the line, the run must be saved
     with suppress(Exception):
         file.write(f"{text}\n")
         file.flush()

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from regard.training.state import RunFolder
-from regard.training.stopping import asked_to_stop
+from regard.training.run_folder import RunFolder
+from regard.training.stop_signals import catch_stop_signals
 from training_job import run
 
 TESTS = Path(__file__).parents[2]
@@ -34,8 +34,8 @@ import signal, sys, time
 from pathlib import Path
 import torch
 from regard.training.loop import train
-from regard.training.stopping import asked_to_stop
-from training_job import Silent, job
+from regard.training.stop_signals import catch_stop_signals
+from training_job import SilentReport, job
 
 torch.set_num_threads(1)
 folder, slow, options = Path(sys.argv[1]), int(sys.argv[2]), eval(sys.argv[3])
@@ -48,18 +48,18 @@ def wait(what, enough):
         time.sleep(0.01)
 
 
-class Waiting(Silent):
+class Waiting(SilentReport):
     def update(self, step, *_):
         if step in (2, 7) and not slow:
             wait(f"updating {step}", stop)
 
-    def validating(self, step):
+    def begin_validation(self, step):
         if step == slow:
             wait("validating", lambda: False)
 
 
 while True:
-    with asked_to_stop() as stop:
+    with catch_stop_signals() as stop:
         progress = train(job(folder, **options)[0], Waiting(), stop)
     print(f"{stop.signal.name} after {progress.step}", flush=True)
     if stop.signal == signal.SIGTERM:
@@ -83,7 +83,7 @@ def installed():
 @pytest.mark.parametrize("number", BOTH)
 def test_the_first_signal_is_a_question(number, handlers):
     file = io.StringIO()
-    with asked_to_stop(file) as stop:
+    with catch_stop_signals(file) as stop:
         assert not stop()
         assert stop.signal is None
         signal.raise_signal(number)
@@ -95,7 +95,7 @@ def test_the_first_signal_is_a_question(number, handlers):
 
 
 def test_the_line_goes_to_stderr(capsys):
-    with asked_to_stop():
+    with catch_stop_signals():
         signal.raise_signal(signal.SIGTERM)
     assert capsys.readouterr() == ("", LINE)
 
@@ -103,7 +103,7 @@ def test_the_line_goes_to_stderr(capsys):
 def insisted(first, second):
     """Send two signals; return what was raised, and the handlers of that moment."""
     file = io.StringIO()
-    with asked_to_stop(file) as stop:
+    with catch_stop_signals(file) as stop:
         signal.raise_signal(first)
         try:
             signal.raise_signal(second)
@@ -129,13 +129,13 @@ def test_a_line_that_cannot_be_written_stops_nothing():
         def write(self, text):
             raise BrokenPipeError
 
-    with asked_to_stop(Gone()) as stop:
+    with catch_stop_signals(Gone()) as stop:
         signal.raise_signal(signal.SIGINT)
         assert stop()
 
 
 def test_handlers_come_back_after_a_failure(handlers):
-    with pytest.raises(ZeroDivisionError), asked_to_stop():
+    with pytest.raises(ZeroDivisionError), catch_stop_signals():
         raise ZeroDivisionError
     assert installed() == handlers
 
@@ -144,7 +144,7 @@ def test_in_another_thread_nobody_asks(handlers):
     found = []
 
     def work():
-        with asked_to_stop() as stop:
+        with catch_stop_signals() as stop:
             found.extend([stop(), stop.signal, installed()])
 
     thread = threading.Thread(target=work)
