@@ -108,8 +108,8 @@ RESUMED = {
     "save_every": 4,
     "report_every": 1,
     "batch_tokens": 200,
-    "accumulate": 2,
-    "average": 2,
+    "gradient_accumulation_steps": 2,
+    "average_checkpoints": 2,
     "learning_rate": 0.003,
 }
 

@@ -10,8 +10,11 @@ Normalization = Literal["NFC", "NFD", "NFKC", "none"]
 SubwordName = Literal["unigram", "bpe"]
 """Tokenizers that are learned, by sentencepiece."""
 
-TokenizerName = Literal["characters", "words", "symbols", "tagged", "sounds", "unigram", "bpe"]
+TokenizerName = Literal["characters", "words", "whitespace", "tagged", "phonemes", "unigram", "bpe"]
 """Tokenizers of a line."""
+
+RENAMED_TOKENIZERS = {"symbols": "whitespace", "sounds": "phonemes"}
+"""Name of a tokenizer in an earlier version → its name today."""
 
 UnknownMode = Literal["copy", "mark"]
 """What stands for an unknown token: the source token with the most attention, or a mark."""

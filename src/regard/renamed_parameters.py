@@ -5,7 +5,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-RENAMED_PREFIXES: dict[str, str] = {}
+RENAMED_PREFIXES = {"decoder.first.": "decoder.initial_state."}
 """Prefix of a parameter's name in an earlier version → its prefix today."""
 
 

@@ -114,7 +114,7 @@ def _made(
 def _split(given: Material, settings: Settings) -> tuple[Lines, Lines]:
     """Return the pairs to learn from and those to validate on, each to be read many times."""
     pairs, dev, data = given.pairs, given.dev, settings.data
-    border = 0 if dev is not None else given.look.border(data.dev_share, data.max_dev)
+    border = 0 if dev is not None else given.look.border(data.dev_fraction, data.max_dev_sources)
     form = data.normalization
 
     def trained() -> Iterator[tuple[str, str]]:
@@ -164,12 +164,14 @@ def _sides(lines: Lines, settings: Settings, began: tuple[Side, Side] | None) ->
     older = began or (None, None)
     sources = _Again(lines, lambda pair: [pair[0]])
     targets = _Again(lines, lambda pair: [pair[1]])
-    if text.shared:
+    if text.shared_vocabulary:
         both = _Again(lines, list)
-        return (shared := _side(both, text.source, text.source_size, settings, older[0])), shared
+        return (
+            shared := _side(both, text.source, text.source_vocabulary_size, settings, older[0])
+        ), shared
     return (
-        _side(sources, text.source, text.source_size, settings, older[0]),
-        _side(targets, text.target, text.target_size, settings, older[1]),
+        _side(sources, text.source, text.source_vocabulary_size, settings, older[0]),
+        _side(targets, text.target, text.target_vocabulary_size, settings, older[1]),
     )
 
 

@@ -15,6 +15,7 @@ from typing import Any, final, get_origin
 from regard.choices import either, printable, unknown_choice
 from regard.config.checks import choices, must_be, types_of
 from regard.config.documentation import Place, document, places, summary, written
+from regard.config.renamed_settings import with_new_names
 from regard.config.settings import KINDS, Settings
 from regard.errors import ConfigError, DataError
 
@@ -24,7 +25,7 @@ Tree = dict[str, Any]
 def read_settings(text: str, file: str) -> Tree:
     """Read a TOML file's text into a tree, or say on which line it is none."""
     try:
-        return tomllib.loads(text.removeprefix("\ufeff"))
+        tree = tomllib.loads(text.removeprefix("\ufeff"))
     except tomllib.TOMLDecodeError as error:
         problem, _, where = str(error).partition(" (at ")
         place = re.match(r"line (\d+), column (\d+)", where)
@@ -36,6 +37,7 @@ def read_settings(text: str, file: str) -> Tree:
         raise DataError(file, None, "a number in it has thousands of digits") from None
     except RecursionError:
         raise DataError(file, None, "what it holds is nested too deep") from None
+    return with_new_names(tree)
 
 
 def override(tree: Tree, assignments: Sequence[str]) -> Tree:
@@ -54,7 +56,8 @@ def override(tree: Tree, assignments: Sequence[str]) -> Tree:
             would = f"{printable(outer)} is no section; {printable(f'{outer}={value}')} would do"
             problems.append(f"{printable(assignment)}, but {would}")
         else:
-            tree = _replaced(tree, parts, _parsed(value))
+            new_parts, new_value = _renamed(parts, _parsed(value))
+            tree = _replaced(tree, new_parts, new_value)
     if problems:
         raise ConfigError("--set", problems)
     return tree
@@ -62,6 +65,7 @@ def override(tree: Tree, assignments: Sequence[str]) -> Tree:
 
 def settings_from(tree: Tree) -> Settings:
     """Make settings of a tree, or refuse it with everything that is wrong in any section."""
+    tree = with_new_names(tree, warn=False)
     reading = _Reading()
     settings: Settings | None = reading.section(Settings, tree, "")
     if settings is None or reading.problems:
@@ -208,6 +212,16 @@ def _parsed(text: str) -> Any:
     except (ValueError, RecursionError):
         return text
     return tree["value"] if len(tree) == 1 else text
+
+
+def _renamed(parts: Sequence[str], value: Any) -> tuple[Sequence[str], Any]:
+    """Return an assignment under today's name of the setting."""
+    tree = with_new_names(_replaced({}, parts, value))
+    names = []
+    for _ in parts:
+        ((name, tree),) = tree.items()
+        names.append(name)
+    return names, tree
 
 
 def _no_section(tree: Tree, parts: Sequence[str]) -> str | None:

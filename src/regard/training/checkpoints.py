@@ -15,11 +15,11 @@ def load_final_weights(job: TrainingJob, progress: TrainingProgress) -> Seq2Seq:
     The average of the best checkpoints is used only if it scores no worse than the best of them.
     """
     config = job.config
-    if not config.average:
+    if not config.average_checkpoints:
         return _load_average(job, [progress.best_step])
     steps = [step for _, step in progress.checkpoints]
     model = _load_average(job, steps)
-    if config.average_of == "best" and len(steps) > 1:
+    if config.average_checkpoints_from == "best" and len(steps) > 1:
         sign = 1 if job.higher_is_better else -1
         if progress.best is not None and sign * job.validate(model).score < sign * progress.best:
             return _load_average(job, [progress.best_step])

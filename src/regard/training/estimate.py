@@ -18,7 +18,9 @@ def estimate(job: TrainingJob, validation_seconds: Callable[[], float], done: in
     trial = replace(job, model=copy.deepcopy(job.model))
     optimizer, gradients = make_optimizer(trial.model, config), make_gradients(trial.model, config)
     batches = training_batches(job, TrainingProgress())
-    groups = [[next(batches)[2] for _ in range(config.accumulate)] for _ in range(TRIALS)]
+    groups = [
+        [next(batches)[2] for _ in range(config.gradient_accumulation_steps)] for _ in range(TRIALS)
+    ]
     # the first time is slower than any that follows, and on a GPU that of each shape
     for _ in "ab":
         start = time.perf_counter()

@@ -75,7 +75,7 @@ def _train(job: TrainingJob, report: ProgressReport, stop: Callable[[], bool]) -
     with closing(prefetch(stream) if on_gpu else stream) as batches:
         while not progress.finished:
             # gradient accumulation: one update for several batches
-            group = list(islice(batches, config.accumulate))
+            group = list(islice(batches, config.gradient_accumulation_steps))
             epoch, batch_number, _ = group[-1]
             step = progress.step + 1
             progress = replace(progress, step=step, epoch=epoch, batch=batch_number)
@@ -173,7 +173,7 @@ def batch_loss(model: Seq2Seq, config: TrainConfig, batch: Batch) -> Float[Tenso
     with torch.autocast(device.type, torch.bfloat16, enabled=low_precision):
         b = batch.to(device)
         lines = b.source, b.source_mask, b.fed, b.target, b.target_mask
-        return model.loss(*lines, config.label_smoothing, agreement=config.agreement)
+        return model.loss(*lines, config.label_smoothing, rdrop_alpha=config.rdrop_alpha)
 
 
 def eager_gradients(
@@ -201,8 +201,8 @@ def update(
     tokens = sum(batch.num_tokens for batch in batches)
     read_loss = gradients(batches, tokens)
     # gradient clipping
-    if config.clip_norm:
-        torch.nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm)
+    if config.max_grad_norm:
+        torch.nn.utils.clip_grad_norm_(model.parameters(), config.max_grad_norm)
     for group in optimizer.param_groups:
         group["lr"] = learning_rate(config, step)
     optimizer.step()
@@ -224,8 +224,8 @@ def _validate(
         validation.score,
         higher_is_better=job.higher_is_better,
         # those that checkpoint averaging needs
-        num_checkpoints=max(1, config.average),
-        best_of=config.average_of == "best",
+        num_checkpoints=max(1, config.average_checkpoints),
+        best_of=config.average_checkpoints_from == "best",
     )
     job.folder.save_checkpoint(progress.step, job.model)
     samples = {"sample": validation.sample, "watched": validation.fixed_sample}

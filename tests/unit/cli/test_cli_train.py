@@ -265,3 +265,18 @@ def test_a_disk_that_is_full_loses_nothing(run, monkeypatch, pairs, disk, uninte
     (disk / "ballast").unlink()
     assert run(*words, "--resume") == (0, "", "")
     assert (disk / "m.regard").read_bytes() == uninterrupted
+
+
+def test_the_new_name_of_a_setting_is_said_once_on_stderr(run, pairs, tmp_path):
+    (tmp_path / "old.toml").write_text("[train]\naverage = 1\n")
+    words = ["--set", "train.agreement=0", "--set", "train.average=2", "--config", "old.toml"]
+    answer = run("train", pairs, *SHORT, *words)
+    assert (answer.code, answer.out) == (0, "")
+    for sentence in (
+        "agreement is now train.rdrop_alpha",
+        "average is now train.average_checkpoints",
+    ):
+        assert answer.err.count(f"train.{sentence}.\n") == 1
+    settings = (tmp_path / "capitals.run" / "settings.toml").read_text()
+    assert "\naverage_checkpoints = 2\n" in settings
+    assert run("train", pairs, *SHORT, *words, "--overwrite", "--quiet") == (0, "", "")

@@ -124,7 +124,7 @@ def test_the_plain_tutorial_form_is_luongs_decoder_with_a_linear_readout():
             target=words,
             encoder=RecurrentEncoderConfig(**part),
             decoder=LuongDecoderConfig(
-                first="copy",
+                initial_state="copy",
                 attention=AttentionConfig(score="bilinear"),
                 attentional=False,
                 input_feeding=False,

@@ -85,7 +85,7 @@ def test_the_loss_drops_what_the_logits_drop():
 
 
 def test_a_zero_start_is_zero_whatever_its_row_holds():
-    embedding = Embedding(V, E, zero_start=True)
+    embedding = Embedding(V, E, zero_bos=True)
     embedded = embedding(torch.tensor([[BOS, 4]]))
     assert not embedded[0, 0].any()
     assert torch.equal(embedded[0, 1], embedding.weight[4])

@@ -102,6 +102,14 @@ def test_patience_stops_a_run_that_no_longer_gets_better(tmp_path):
     assert train(made, SilentReport()) == progress
 
 
+def test_progress_of_an_earlier_version_is_read():
+    progress = TrainingProgress(step=7, best=2.5, best_step=4, checkpoints=((2.5, 4), (2.0, 6)))
+    old = progress.to_json()
+    old["kept"] = [list(pair) for pair in old.pop("checkpoints")]
+    assert TrainingProgress.from_json(old) == progress
+    assert TrainingProgress.from_json(progress.to_json()) == progress
+
+
 def test_batches_are_not_made_beyond_the_run_however_it_ends(tmp_path, monkeypatch):
     """Nothing else would end a thread that makes them, while an error holds on to where it was."""
     ended = []
@@ -144,7 +152,13 @@ def test_a_cpu_computes_in_bfloat16_where_it_has_it(tmp_path, monkeypatch, has_i
 
 
 def test_averaging_takes_the_mean_of_the_kept_checkpoints(tmp_path):
-    made, _, _ = job(tmp_path, max_steps=6, validate_every=2, average=3, average_of="last")
+    made, _, _ = job(
+        tmp_path,
+        max_steps=6,
+        validate_every=2,
+        average_checkpoints=3,
+        average_checkpoints_from="last",
+    )
     seen = []
 
     def score(model):
@@ -165,7 +179,7 @@ def test_averaging_takes_the_mean_of_the_kept_checkpoints(tmp_path):
 def test_an_average_that_is_worse_than_the_best_is_not_taken(
     tmp_path, after, higher_is_better, averaged
 ):
-    made, _, _ = job(tmp_path, max_steps=6, validate_every=2, average=2)
+    made, _, _ = job(tmp_path, max_steps=6, validate_every=2, average_checkpoints=2)
     scores, seen = iter([1.0, 2.0, 3.0, after]), []
 
     def score(model):
@@ -257,7 +271,7 @@ def test_what_is_said_of_agreement_reaches_the_loss(tmp_path):
     made.model.train()
     batch = next(training_batches(made, TrainingProgress()))[2]
     losses = []
-    for agreement in (1e-9, 5.0):
+    for rdrop_alpha in (1e-9, 5.0):
         torch.manual_seed(0)
-        losses.append(batch_loss(made.model, replace(made.config, agreement=agreement), batch))
+        losses.append(batch_loss(made.model, replace(made.config, rdrop_alpha=rdrop_alpha), batch))
     assert losses[1] > losses[0] + 1

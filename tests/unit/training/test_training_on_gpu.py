@@ -42,9 +42,9 @@ def pointer(model):
 
 
 @pytest.mark.parametrize("name", [*PRESETS, COPIES])
-@pytest.mark.parametrize("agreement", [0.0, 2.0])
-def test_recorded_gradients_are_the_plain_ones(tmp_path, name, agreement):
-    made = on_gpu(tmp_path, name, dropout=0.0, batch_tokens=300, agreement=agreement)
+@pytest.mark.parametrize("rdrop_alpha", [0.0, 2.0])
+def test_recorded_gradients_are_the_plain_ones(tmp_path, name, rdrop_alpha):
+    made = on_gpu(tmp_path, name, dropout=0.0, batch_tokens=300, rdrop_alpha=rdrop_alpha)
     made.model.train()
     batches = training_batches(made, TrainingProgress())
     taken = [next(batches)[2] for _ in range(5)]

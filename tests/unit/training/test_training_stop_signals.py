@@ -24,7 +24,7 @@ OPTIONS = {
     "save_every": 5,
     "report_every": 1,
     "batch_tokens": 200,
-    "average": 2,
+    "average_checkpoints": 2,
 }
 
 # waits for a signal in updates 2 and 7, or in the validation after step `slow`, which does not end

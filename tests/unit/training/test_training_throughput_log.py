@@ -105,3 +105,16 @@ def test_a_run_that_is_forgotten_leaves_nothing_for_a_report(tmp_path):
         (tmp_path / name).write_text("")
     RunFolder(tmp_path).clear()
     assert [path.name for path in tmp_path.iterdir()] == ["settings.toml"]
+
+
+def test_a_log_of_an_earlier_version_goes_on(tmp_path):
+    lines = [{"step": step, "tokens_per_second": 10.0, "seconds": 2.0 * step} for step in (1, 2, 3)]
+    (tmp_path / "pace.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    clock = Clock()
+    report = ThroughputLog(RunFolder(tmp_path), TrainConfig(report_every=1), clock)
+    report.start(2)
+    clock.now += 1
+    report.update(3, 1.0, 0.1, 5)
+    assert not (tmp_path / "pace.jsonl").exists()
+    log = [json.loads(x) for x in (tmp_path / "throughput.jsonl").read_text().splitlines()]
+    assert [(x["step"], x["seconds"]) for x in log] == [(1, 2.0), (2, 4.0), (3, 5.0)]

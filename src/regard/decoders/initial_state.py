@@ -12,7 +12,7 @@ from regard.nn.cells import Cell, Hidden
 from regard.nn.encoded import Encoded
 
 
-class First(nn.Module, ABC):
+class InitialState(nn.Module, ABC):
     """Makes the states before the first word."""
 
     @abstractmethod
@@ -21,7 +21,7 @@ class First(nn.Module, ABC):
 
 
 @final
-class ZeroFirst(First):
+class ZeroInitialState(InitialState):
     """s_0 = 0"""
 
     @override
@@ -31,7 +31,7 @@ class ZeroFirst(First):
 
 
 @final
-class CopyFirst(First):
+class CopiedInitialState(InitialState):
     """The encoder's last states, layer by layer (Sutskever et al. 2014, §2)."""
 
     @override
@@ -40,7 +40,7 @@ class CopyFirst(First):
 
 
 @final
-class TanhFirst(First):
+class MappedInitialState(InitialState):
     """s_0 = tanh(W_s c), c the source's summary, each layer with its own W_s; an LSTM's c is 0."""
 
     def __init__(self, summary_size: int, hidden_size: int, num_layers: int) -> None:
