@@ -18,7 +18,7 @@ from typing import Any
 import torch
 
 import regard
-from regard.symbols import BOS, EOS, PAD
+from regard.special_tokens import BOS, EOS, PAD
 from regard.translator import Translation, Translator
 
 Words = tuple[int, ...]

@@ -153,7 +153,10 @@ def _paper(cell: str, precision: str) -> "Settings":
     return Settings(
         data=DataConfig(normalization="none"),
         text=TextConfig(
-            source="symbols", target="symbols", source_size=KNOWN + 4, target_size=KNOWN + 4
+            source="whitespace",
+            target="whitespace",
+            source_vocabulary_size=KNOWN + 4,
+            target_vocabulary_size=KNOWN + 4,
         ),
         model=preset("bahdanau2015")(**sizes, cell=cell),
         train=train,
@@ -180,7 +183,7 @@ def transformer_g2p(site: Site) -> Row:
         from regard.models import preset
 
         sizes = {"model_size": 256, "feed_forward_size": 1024, "num_heads": 4, "num_layers": 4}
-        model = preset("vaswani2017")(**sizes, pre_norm=True, tied="none", dropout=0.1)
+        model = preset("vaswani2017")(**sizes, pre_norm=True, tied_embeddings="none", dropout=0.1)
         known = ours.settings("transformer", task)
         train = replace(
             known.train,

@@ -40,7 +40,9 @@ def model(kind: str) -> "ModelConfig":
     dropout = 0.1
     if kind == "transformer":
         sizes = {"model_size": 256, "feed_forward_size": 1024, "num_heads": 4, "num_layers": 3}
-        return preset("vaswani2017")(**sizes, pre_norm=True, tied="none", dropout=dropout)
+        return preset("vaswani2017")(
+            **sizes, pre_norm=True, tied_embeddings="none", dropout=dropout
+        )
     if kind == "bahdanau":
         sizes = {"embedding_size": 256, "hidden_size": 512, "align_size": 512, "readout_size": 512}
         return replace(preset("bahdanau2015")(**sizes, dropout=dropout), encoder=_encoder())
@@ -73,10 +75,10 @@ def settings(kind: str, task: Task, updates: int = FOREVER, every: int = 10) -> 
     return Settings(
         data=DataConfig(normalization="none"),
         text=TextConfig(
-            source="symbols",
-            target="symbols",
-            source_size=most["source"],
-            target_size=most["target"],
+            source="whitespace",
+            target="whitespace",
+            source_vocabulary_size=most["source"],
+            target_vocabulary_size=most["target"],
         ),
         model=model(kind),
         train=TrainConfig(

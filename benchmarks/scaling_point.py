@@ -92,7 +92,7 @@ def corpus(pairs: int, kind: str, work: Path) -> dict[str, float]:
         dev=str(one),
         preset=kind,
         **SIZES[kind],
-        text={"source": "symbols", "target": "symbols"},
+        text={"source": "whitespace", "target": "whitespace"},
         train={"max_steps": 12, "batch_tokens": 1024, "metric": "loss", "device": "cpu"},
         quiet=True,
     )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from recipes.teach import invented
-from regard.files import replace_file
+from regard.atomic_files import replace_file
 from regard.text.normalize import normalize
 
 _ENGLISH = re.compile(r"'\w+|\w+(?:-\w+)*|\S")

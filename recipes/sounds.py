@@ -13,7 +13,7 @@ WHOLES = {"all": "g2p-together", "all-vaswani2017": "g2p-together-vaswani2017"}
 OFTEN = 4
 """How often a language of some hundreds of words is read where one of thousands is read once."""
 
-MORE: dict[str, Command] = {"fre": ("--set", "train.agreement=1")}
+MORE: dict[str, Command] = {"fre": ("--set", "train.rdrop_alpha=1")}
 """What is said besides the settings of a language that goes on: every line is read twice."""
 
 ALONE = 3

@@ -21,7 +21,7 @@ from recipes.tags import by_tag
 
 Parts = Callable[[Path, Path], Iterator[Part]]
 
-READ_TWICE: Command = ("--set", "train.agreement=2")
+READ_TWICE: Command = ("--set", "train.rdrop_alpha=2")
 """What is said of captions that fell short of what was published."""
 
 

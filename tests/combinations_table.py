@@ -18,7 +18,7 @@ from regard.config.model import (
     DecoderConfig,
     EmbeddingConfig,
     EncoderConfig,
-    FirstName,
+    InitialStateName,
     LuongDecoderConfig,
     ModelConfig,
     PlainDecoderConfig,
@@ -39,7 +39,7 @@ class Combination(NamedTuple):
     cell: Cell
     num_layers: int
     directions: str
-    first: FirstName
+    first: InitialStateName
     score: ScoreName
     window: WindowName
 
@@ -86,12 +86,12 @@ class Combination(NamedTuple):
         if self.decoder == "transformer":
             return TransformerDecoderConfig(**heads)
         if self.decoder == "cho":
-            return ChoDecoderConfig(hidden_size=hidden_size, first=self.first)
+            return ChoDecoderConfig(hidden_size=hidden_size, initial_state=self.first)
         part: dict[str, Any] = {
             "cell": self.cell,
             "hidden_size": hidden_size,
             "num_layers": self.num_layers,
-            "first": self.first,
+            "initial_state": self.first,
         }
         if self.decoder in ("plain", "plain_every_step"):
             return PlainDecoderConfig(context_every_step=self.decoder != "plain", **part)
@@ -117,7 +117,7 @@ _DECODERS = (
 def combinations() -> Iterator[Combination]:
     """Yield every entry of the table, in a fixed order."""
     cells, scores = get_args(Cell), get_args(ScoreName)
-    firsts, windows = get_args(FirstName), get_args(WindowName)
+    firsts, windows = get_args(InitialStateName), get_args(WindowName)
     for encoder, decoder, num_layers in product(_ENCODERS, _DECODERS, (1, 2)):
         looks = decoder in ("bahdanau", "luong", "luong_fed")
         loops = decoder not in ("convolutional", "transformer")

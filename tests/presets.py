@@ -8,7 +8,7 @@ import letters
 from letters import array
 from oracle import bahdanau2015, cho2014, gehring2017, luong2015, sutskever2014, vaswani2017
 from regard.models import build, presets
-from regard.symbols import BOS, EOS
+from regard.special_tokens import BOS, EOS
 
 # vocabularies of source and target; all widths differ, so that a swapped axis cannot pass
 V_X, V_Y = 17, 19
@@ -34,7 +34,7 @@ def model(name, seed=0, dtype=torch.float64, **options):
     """Build a preset at small sizes with random weights, biases and norms too."""
     torch.manual_seed(seed)
     config = presets.PRESETS[name](**{**SIZES[name], **options})
-    built = build(config, V_Y if config.tied == "all" else V_X, V_Y).to(dtype).eval()
+    built = build(config, V_Y if config.tied_embeddings == "all" else V_X, V_Y).to(dtype).eval()
     for parameter in built.parameters():
         nn.init.normal_(parameter, std=0.4)
     return built
@@ -81,7 +81,7 @@ def cho(model, source, target):
         **embeddings(model),
         **letters.cho_gru(model.encoder.stack.layers[0]),
         "V": array(model.summary.V.weight),
-        "Vd": array(model.decoder.first.W_s[0].weight),
+        "Vd": array(model.decoder.initial_state.W_s[0].weight),
         **{f"{name[0]}d_{name[2]}": part for name, part in letters.cho_gru(cell).items()},
         **C,
         **{"O_h": O_h, "O_y": O_y, "O_c": O_c, "b_o": array(layer.W.bias)},
@@ -107,7 +107,7 @@ def bahdanau(model, source, target, deep=False):
     first, *above = decoder.stack.layers
     W, C = blocks(first.W.weight, [E, 2 * D])
     U_o, V_o, C_o = blocks(layer.W.weight, [D, E, 2 * D])
-    W_s = [array(linear.weight) for linear in decoder.first.W_s]
+    W_s = [array(linear.weight) for linear in decoder.initial_state.W_s]
     p = {
         **embeddings(model),
         "forward": letters.gru(stack.cells[0]),

@@ -7,7 +7,7 @@ from torch import nn
 import presets as small
 from regard.models import build, preset
 from regard.search import Request
-from regard.symbols import BOS, EOS, PAD
+from regard.special_tokens import BOS, EOS, PAD
 
 WITHOUT = ("cho2014", "sutskever2014")
 
@@ -30,7 +30,7 @@ def model(name, seed=1, **options):
         sizes = {**sizes, "max_length": options.get("max_length", 71)}
     if name == "vaswani2017":
         # tied, it would write one word again and again
-        sizes["tied"] = "none"
+        sizes["tied_embeddings"] = "none"
     torch.manual_seed(seed)
     built = build(preset(name)(**sizes), small.V_X, small.V_Y).eval()
     for parameter in built.parameters():

@@ -23,7 +23,7 @@ SIZES = {
         "num_heads": 2,
         "num_layers": 3,
         "max_length": 40,
-        "tied": "none",
+        "tied_embeddings": "none",
     },
 }
 LOOKS = {"bahdanau2015": (1, 1), "luong2015": (1, 1), "gehring2017": (3, 1), "vaswani2017": (3, 2)}

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from regard.decoders.bahdanau import BahdanauDecoder
-from regard.decoders.first import CopyFirst
+from regard.decoders.initial_state import CopiedInitialState
 from regard.nn.attention import Attention
 from regard.nn.cells import GRUCell, Hidden
 from regard.nn.encoded import Encoded
@@ -92,7 +92,7 @@ def worked_example():
 def by_hand_decoder():
     stack = Stack(lambda size: GRUCell(size, 2, bias=False), 2, 1)
     attention = Attention(AdditiveScore(2, 1, 1))
-    decoder = BahdanauDecoder(stack, attention, CopyFirst(), context_size=1).double()
+    decoder = BahdanauDecoder(stack, attention, CopiedInitialState(), context_size=1).double()
     cell, score = stack.layers[0], attention.score
     ln3 = torch.tensor(3.0, dtype=torch.float64).log()
     with torch.no_grad():

@@ -64,7 +64,8 @@ def test_no_name_says_what_happened_to_a_thing():
 
 
 def test_a_name_that_says_what_happened_would_be_noticed():
-    text = "def told(met, *, seen=1):\n    found, self._kept = 1, 2\n    for chosen in []:\n        pass\n"
+    text = "def told(met, *, seen=1):\n    found, self._kept = 1, 2\n"
+    text += "    for chosen in []:\n        pass\n"
     assert banned(bound_names(text)) == Counter(["told", "met", "seen", "found", "_kept", "chosen"])
     assert banned(bound_names("class Looked:\n    shown: int\n")) == Counter(["Looked", "shown"])
     script = "const {found, x} = f((asked) => 1); function told(a, met) {} // kept = 1\n"

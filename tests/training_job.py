@@ -14,8 +14,10 @@ from regard.search import Request, search
 from regard.text.side import Side
 from regard.text.tokenizers import Characters
 from regard.text.vocabulary import Vocabulary
-from regard.training.loop import Job, Validation, learned, train
-from regard.training.state import RunFolder
+from regard.training.checkpoints import load_final_weights
+from regard.training.loop import TrainingJob, train
+from regard.training.progress_report import ValidationResult
+from regard.training.run_folder import RunFolder
 from search_options import wanted
 
 SIZES = {
@@ -39,14 +41,14 @@ SIZES = {
 }
 
 
-class Silent:
+class SilentReport:
     def start(self, *_): ...
 
     def update(self, *_): ...
 
-    def validating(self, *_): ...
+    def begin_validation(self, *_): ...
 
-    def validation(self, *_): ...
+    def end_validation(self, *_): ...
 
 
 def digits(count, seed, longest=8):
@@ -75,9 +77,9 @@ def job(folder, name="bahdanau2015", *, pairs=400, dropout=0.2, **options):
             side.line(side.vocabulary.tokens(answers[0].words)) == line[::-1]
             for answers, line in zip(found, dev, strict=True)
         ]
-        return Validation(100 * sum(right) / len(right))
+        return ValidationResult(100 * sum(right) / len(right))
 
-    made = Job(
+    made = TrainingJob(
         model,
         Corpus.open(folder / "corpus"),
         settings.train,
@@ -92,8 +94,10 @@ def job(folder, name="bahdanau2015", *, pairs=400, dropout=0.2, **options):
 def run(folder, *arguments, **options):
     """Train to the end and save the model."""
     made, settings, side = job(folder, *arguments, **options)
-    progress = train(made, Silent())
-    saved = SavedModel(learned(made, progress), settings, side, side, {"steps": progress.step})
+    progress = train(made, SilentReport())
+    saved = SavedModel(
+        load_final_weights(made, progress), settings, side, side, {"steps": progress.step}
+    )
     save_model(folder / "model.regard", saved)
     return progress
 
@@ -104,8 +108,8 @@ RESUMED = {
     "save_every": 4,
     "report_every": 1,
     "batch_tokens": 200,
-    "accumulate": 2,
-    "average": 2,
+    "gradient_accumulation_steps": 2,
+    "average_checkpoints": 2,
     "learning_rate": 0.003,
 }
 

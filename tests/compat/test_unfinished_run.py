@@ -34,10 +34,11 @@ def recorded_environment():
 
 def test_an_unfinished_run_of_an_older_version_goes_on(tmp_path):
     shutil.copytree(HERE, tmp_path, dirs_exist_ok=True)
+    script = "import sys; from regard.cli import main; sys.exit(main())"
     words = ["pairs.tsv", "--config", "settings.toml", "--out", "stop.regard"]
+    options = ["--resume", "--allow-inexact", "--quiet"]
     run = subprocess.run(
-        [sys.executable, "-c", "import sys; from regard.cli import main; sys.exit(main())"]
-        + ["train", *words, "--resume", "--allow-inexact", "--quiet"],
+        [sys.executable, "-c", script, "train", *words, *options],
         cwd=tmp_path,
         env={**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"},
         capture_output=True,

@@ -29,7 +29,7 @@ NARROW = {
     },
     "vaswani2017": {
         **{"model_size": 22, "feed_forward_size": 17, "num_heads": 2, "num_layers": 2},
-        **{"max_length": 256, "tied": "none"},
+        **{"max_length": 256, "tied_embeddings": "none"},
     },
 }
 USUAL = {
@@ -38,7 +38,7 @@ USUAL = {
     },
     "vaswani2017": {
         **{"model_size": 64, "feed_forward_size": 128, "num_heads": 4, "num_layers": 2},
-        **{"max_length": 256, "tied": "none"},
+        **{"max_length": 256, "tied_embeddings": "none"},
     },
 }
 NARROW["copies"], USUAL["copies"] = NARROW["bahdanau2015"], USUAL["bahdanau2015"]
@@ -69,7 +69,7 @@ def random_model(name, sizes, symbols):
     torch.manual_seed(2)
     config = preset(PRESET.get(name, name))(**sizes)
     if name == "copies":
-        config = replace(config, readout=replace(config.readout, copies=True))
+        config = replace(config, readout=replace(config.readout, pointer_generator=True))
     built = build(config, symbols, symbols).eval()
     if name == "copies":
         # an end may be copied too, so that some lines are done sooner than others

@@ -17,8 +17,8 @@ import json, resource, sys
 import regard
 settings = {
     "embedding_size": 64, "hidden_size": 64, "align_size": 64, "readout_size": 64,
-    "batch_tokens": 2048, "validate_every": 50, "save_every": 50, "max_dev": 40, "max_length": 8,
-    "warmup_steps": 0, "device": "cpu", "quiet": True,
+    "batch_tokens": 2048, "validate_every": 50, "save_every": 50, "max_dev_sources": 40,
+    "max_length": 8, "warmup_steps": 0, "device": "cpu", "quiet": True,
 }
 pairs, out, steps = sys.argv[1], sys.argv[2], int(sys.argv[3])
 translator = regard.train(

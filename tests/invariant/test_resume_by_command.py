@@ -23,7 +23,7 @@ SETTINGS = {
     "train.save_every": 2,
     "train.validate_every": 10,
     "train.report_every": 1,
-    "train.average": 2,
+    "train.average_checkpoints": 2,
     "train.patience": 0,
     "search.max_length": 6,
     "search.beam_size": 2,

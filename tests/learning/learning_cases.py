@@ -17,10 +17,12 @@ from regard.search import Request, search
 from regard.text.side import Side
 from regard.text.tokenizers import Characters
 from regard.text.vocabulary import Vocabulary
-from regard.training.loop import Job, Validation, learned, train
-from regard.training.state import RunFolder
+from regard.training.checkpoints import load_final_weights
+from regard.training.loop import TrainingJob, train
+from regard.training.progress_report import ValidationResult
+from regard.training.run_folder import RunFolder
 from search_options import wanted
-from training_job import Silent
+from training_job import SilentReport
 
 LONGEST = 8
 PAIRS = 60_000
@@ -116,8 +118,8 @@ def learn(folder, name, task, seed, longer=1.0):
         schedule="cosine",
         label_smoothing=0.0,
         patience=0,
-        average=2,
-        average_of="last",
+        average_checkpoints=2,
+        average_checkpoints_from="last",
         validate_every=50 if max_steps < 1000 else 100,
         save_every=100_000,
         **{**recipe.train, "max_steps": max_steps},
@@ -129,12 +131,12 @@ def learn(folder, name, task, seed, longer=1.0):
 
     def validate(model):
         scores.append(exact_match(model, side, dev, answer))
-        return Validation(scores[-1])
+        return ValidationResult(scores[-1])
 
     corpus, run = Corpus.open(folder / "corpus"), RunFolder(folder)
-    job = Job(model, corpus, config, run, validate, True, {"task": task})
-    progress = train(job, Silent(), stop=lambda: sum(scores[-2:]) >= 1.99)
-    return Result(exact_match(learned(job, progress), side, test, answer), progress.step)
+    job = TrainingJob(model, corpus, config, run, validate, True, {"task": task})
+    progress = train(job, SilentReport(), stop=lambda: sum(scores[-2:]) >= 1.99)
+    return Result(exact_match(load_final_weights(job, progress), side, test, answer), progress.step)
 
 
 def learn_apart(folder, name, task, seed, longer=1.0):

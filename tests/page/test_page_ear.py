@@ -2,7 +2,7 @@
 
 from page_driver import cell
 
-from regard.viz.labels import visible
+from regard.terminal_text import visible_token
 
 
 def label(page, selector):
@@ -60,7 +60,7 @@ def test_the_tree_is_also_a_list_that_can_be_heard(visit, models):
     assert len(branches) == len(tree)
     names = sorted(branch.split(",")[0] for branch in branches)
     ends = "</s>"
-    assert names == sorted("end" if one.token == ends else visible(one.token) for one in tree)
+    assert names == sorted("end" if one.token == ends else visible_token(one.token) for one in tree)
     best = [line for line in heard if line.endswith(", chosen")]
     way = [branch.split(",")[0] for line in best for branch in line.split("; ")]
     assert way == ["4", "3", "2", "1", "end"]

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from regard.terminal_text import visible_token
 from regard.viz.colors import ink, percent, ramp
-from regard.viz.labels import visible
 
 LABELS = ["", " ", "a b", "\t", "\n", "\x7f", "\u200d", "a\u200db", "\u202e", "\u0301", "e\u0301"]
 LABELS += ["▁Je", "我", "خ", "\xa0", "\u3000", "👩\u200d👩", "\ufeffx", "</s>", "<b>"]
@@ -13,7 +13,7 @@ def test_labels_are_those_of_the_terminal(visit):
     on_page = visit().page.evaluate(
         "async labels => labels.map((await import('./token_labels.js')).visible)", LABELS
     )
-    assert on_page == [visible(label) for label in LABELS]
+    assert on_page == [visible_token(label) for label in LABELS]
 
 
 def test_colors_and_percentages_are_those_of_the_files(visit):

@@ -23,23 +23,23 @@ def refuse_disagreement(settings: Settings) -> None:
 
 def _text_problems(settings: Settings) -> Iterator[str]:
     text = settings.text
-    if text.shared and text.source != text.target:
+    if text.shared_vocabulary and text.source != text.target:
         yield (
-            f"text.shared = true, but text.source = {text.source} and text.target = {text.target} "
-            f"cut lines differently; text.target = {text.source} would do"
+            f"text.shared_vocabulary = true, but text.source = {text.source} and text.target = "
+            f"{text.target} cut lines differently; text.target = {text.source} would do"
         )
-    if settings.model.tied == "all" and not text.shared:
+    if settings.model.tied_embeddings == "all" and not text.shared_vocabulary:
         yield (
-            "model.tied = all needs one vocabulary, but text.shared = false; "
-            "text.shared = true or model.tied = output would do"
+            "model.tied_embeddings = all needs one vocabulary, but text.shared_vocabulary = false; "
+            "text.shared_vocabulary = true or model.tied_embeddings = output would do"
         )
 
 
 def _reading_problems(settings: Settings) -> Iterator[str]:
-    if settings.train.agreement and not any(_dropouts(to_tree(settings)["model"])):
+    if settings.train.rdrop_alpha and not any(_dropouts(to_tree(settings)["model"])):
         yield (
-            f"train.agreement = {settings.train.agreement}, but two readings without dropout are "
-            "one; train.agreement = 0 or model.dropout = 0.3 would do"
+            f"train.rdrop_alpha = {settings.train.rdrop_alpha}, but two readings without dropout "
+            "are one; train.rdrop_alpha = 0 or model.dropout = 0.3 would do"
         )
 
 

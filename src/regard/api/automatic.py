@@ -13,7 +13,8 @@ from typing import Any, NamedTuple, TypeVar, final, get_type_hints
 import torch
 
 from regard.api.look import MANY_WORDS, Look, SideLook
-from regard.config.checks import choices, must_be, shown, types_of, unknown_choice
+from regard.choices import printable, unknown_choice
+from regard.config.checks import choices, must_be, types_of
 from regard.config.model import ModelConfig
 from regard.config.settings import Settings
 from regard.config.toml import Tree, settings_from, to_tree
@@ -134,7 +135,10 @@ def _fill(tree: Tree, section: str, found: Iterator[tuple[str, Any, str]]) -> li
 
 def _text(look: Look, tree: Tree) -> Iterator[tuple[str, Any, str]]:
     kinds = {}
-    shared = tree["text"].get("shared") or _section(tree, "model").get("tied") == "all"
+    shared = (
+        tree["text"].get("shared_vocabulary")
+        or _section(tree, "model").get("tied_embeddings") == "all"
+    )
     for name, side, other in (
         ("source", look.source, look.target),
         ("target", look.target, look.source),
@@ -143,22 +147,26 @@ def _text(look: Look, tree: Tree) -> Iterator[tuple[str, Any, str]]:
         # one vocabulary needs one kind: targets have no tags, and one side alone may have marks
         if name == "source" and side.tagged and other.mean_words <= 3 and not shared:
             kind, reason = "tagged", f"every line ends in some of {len(side.tags):,} tags"
-        if kind == "symbols" and not shared and (parts := side.parts) <= 0.9 * len(side.words):
-            kind, reason = "sounds", f"{reason}, {parts:,} where the marks of each are taken off"
+        if kind == "whitespace" and not shared and (parts := side.parts) <= 0.9 * len(side.words):
+            kind, reason = "phonemes", f"{reason}, {parts:,} where the marks of each are taken off"
         kinds[name] = tree["text"].get(name, kind)
         yield name, kind, reason
         if kinds[name] in SUBWORDS:
             size = _by_pairs(look, {5000: 1000, 20_000: 2000, 200_000: 4000}, 8000)
-            yield f"{name}_size", size, f"{look.pairs:,} pairs teach about so many pieces"
+            yield (
+                f"{name}_vocabulary_size",
+                size,
+                f"{look.pairs:,} pairs teach about so many pieces",
+            )
     if look.pairs >= 1000 and any(kind not in SUBWORDS for kind in kinds.values()):
         yield "min_count", 2, "what is seen once teaches what to do with the unknown"
-    if _section(tree, "model").get("tied") == "all":
-        yield "shared", True, "model.tied = all needs one vocabulary"
+    if _section(tree, "model").get("tied_embeddings") == "all":
+        yield "shared_vocabulary", True, "model.tied_embeddings = all needs one vocabulary"
     common = look.source.characters & look.target.characters
     both = look.source.characters | look.target.characters
     alike = common.total() / both.total()
     if kinds["source"] == kinds["target"] and kinds["source"] in SUBWORDS and alike >= 0.5:
-        yield "shared", True, f"the sides share {alike:.0%} of their characters"
+        yield "shared_vocabulary", True, f"the sides share {alike:.0%} of their characters"
 
 
 def _by_pairs(look: Look, steps: Mapping[int, T], beyond: T) -> T:
@@ -170,7 +178,7 @@ def _tokenizer(side: SideLook, other: SideLook) -> tuple[str, str]:
     if side.share_spaced < 0.05:
         return "characters", f"spaces divide {side.share_spaced:.0%} of the lines"
     if side.mean_word_length <= 2.5 and len(side.words) <= 1000 and side.mean_words >= 2:
-        return "symbols", f"spaces divide {len(side.words):,} short symbols"
+        return "whitespace", f"spaces divide {len(side.words):,} short symbols"
     if side.mean_length <= 40 and other.share_spaced < 0.05:
         return "characters", f"the lines are short, {side.mean_length:.0f} characters on average"
     if side.mean_words < 3:
@@ -193,16 +201,16 @@ def _data(look: Look, tree: Tree) -> Iterator[tuple[str, Any, str]]:
 
 def _longest(side: SideLook, kind: object) -> int:
     """Return the symbols of the longest line; of subwords and sounds, not cut yet, a bound."""
-    if kind in ("words", "symbols"):
+    if kind in ("words", "whitespace"):
         return 2 * max(side.word_lengths) if kind == "words" else max(side.word_lengths)
     return max(side.lengths)
 
 
 def _symbols(side: SideLook, kind: object) -> float:
     """Return the symbols of a line on average, the end included."""
-    if kind in ("words", "symbols"):
+    if kind in ("words", "whitespace"):
         return side.mean_words + 1
-    if kind == "sounds":
+    if kind == "phonemes":
         return side.mean_words + side.mean_marks + 1
     if kind in SUBWORDS:
         return 1.5 * side.mean_words + 1
@@ -251,7 +259,7 @@ class _Model:
         if names := choices(hint):
             return [] if value in names else [unknown_choice(f"model.{key}", value, names)]
         if type(value) not in ((int, float) if hint is float else (hint,)):
-            return [f"model.{key} = {shown(value)}, but it must be {must_be(hint)}"]
+            return [f"model.{key} = {printable(value)}, but it must be {must_be(hint)}"]
         # a part may call it by another name
         found = self._refused({key: value})
         return [f"model.{p}" if p.startswith(f"{key} ") else f"model.{key}: {p}" for p in found]
@@ -286,14 +294,16 @@ def _suited(
         "num_layers": LAYERS.get(name, 1),
         "dropout": dropout,
         "max_length": _places(tree),
-        "tied": "all" if tree["text"].get("shared") else "output",
+        "tied_embeddings": "all" if tree["text"].get("shared_vocabulary") else "output",
     }
     published = paper_sizes(name).sizes if paper else {}
     arguments = inspect.signature(preset(name)).parameters
     suited = {key: value for key, value in (suited | published).items() if key in arguments}
     reasons = {
         "max_length": "positions for the longest lines",
-        "tied": "one vocabulary" if tree["text"].get("shared") else "two vocabularies",
+        "tied_embeddings": "one vocabulary"
+        if tree["text"].get("shared_vocabulary")
+        else "two vocabularies",
     } | dict.fromkeys(published, "the paper's")
     pairs = f"for {look.pairs:,} pairs{' on a GPU' * wide}"
     return suited, [
@@ -359,7 +369,7 @@ def _train(look: Look, tree: Tree, on_gpu: bool) -> Iterator[tuple[str, Any, str
         yield "precision", "bfloat16", "a GPU is several times as fast with it"
     elif has_bfloat16("cpu") and _worth_rounding(decoder):
         yield "precision", "bfloat16", "this CPU multiplies it itself, in about half the time"
-    yield "average", 3, "the mean of the three best is steadier than the best"
+    yield "average_checkpoints", 3, "the mean of the three best is steadier than the best"
     if sentences:
         yield "metric", "bleu", "the targets are sentences"
     else:

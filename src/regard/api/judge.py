@@ -21,7 +21,7 @@ from regard.metrics.lines import edit_statistics
 from regard.metrics.scores import LOWER_IS_BETTER, evaluate
 from regard.models.seq2seq import Seq2Seq
 from regard.saved_model import SavedModel
-from regard.training.loop import Sample, Validation
+from regard.training.progress_report import ValidationResult, ValidationSample
 from regard.translator import Translation, Translator
 
 FINAL = ("exact", "cer", "wer", "bleu", "chrf")
@@ -50,7 +50,7 @@ class Judge:
         by_length = sorted(range(len(prepared.dev)), key=lambda n: (len(prepared.dev[n][0]), n))
         self.watched = by_length[len(by_length) // 2]
 
-    def __call__(self, model: Seq2Seq) -> Validation:
+    def __call__(self, model: Seq2Seq) -> ValidationResult:
         """Score the model, which is the run's own."""
         self.num_validations += 1
         dev, at = self.prepared.dev, self.num_validations % len(self.prepared.dev)
@@ -64,7 +64,7 @@ class Judge:
             scored = evaluate(outputs, [targets for _, targets in dev], [self.metric])[0]
             score, signature = scored.value, scored.signature
         sample, watched = (_sample(found[n], dev[n][1]) for n in (at, self.watched))
-        return Validation(score, sample, watched, signature)
+        return ValidationResult(score, sample, watched, signature)
 
     def time(self) -> float:
         """Guess the seconds of a validation: of one batch, as long as its targets are."""
@@ -119,10 +119,10 @@ class Judge:
         return total / tokens
 
 
-def _sample(answer: Translation, targets: Sequence[str]) -> Sample:
+def _sample(answer: Translation, targets: Sequence[str]) -> ValidationSample:
     """Return a line to look at; of several right targets the one that came out, or the first."""
     right = answer.text if answer.text in targets else targets[0]
-    shown = Sample(answer.source, right, answer.text)
+    shown = ValidationSample(answer.source, right, answer.text)
     weights = answer.attention
     if weights is None or max(weights.shape) > LONGEST:
         return shown

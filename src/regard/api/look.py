@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.text.normalize import normalize
-from regard.text.tokenizers import Sounds
+from regard.text.tokenizers import Phonemes
 
 MANY_WORDS = 5000
 """Different words that are remembered: where there are more, it is all one how many."""
@@ -37,7 +37,7 @@ _TAG_SIGNS = frozenset(map(chr, range(33, 127))) - frozenset("abcdefghijklmnopqr
 class SideLook:
     """One side of all pairs; of its words, the first `MANY_WORDS` different ones."""
 
-    sounds: Sounds
+    sounds: Phonemes
     lines: int = 0
     characters: Counter[str] = field(default_factory=Counter)
     lengths: Counter[int] = field(default_factory=Counter)
@@ -130,7 +130,7 @@ class Look:
     """What the pairs look like, normalized, and a fingerprint of them in their order."""
 
     def __init__(self, pairs: Iterable[tuple[str, str]], normalization: str) -> None:
-        self.source, self.target = (SideLook(Sounds(normalization)) for _ in range(2))
+        self.source, self.target = (SideLook(Phonemes(normalization)) for _ in range(2))
         places, digest = _Lowest(), hashlib.sha256()
         for source, target in normalized(pairs, normalization):
             self.source.add(source)

@@ -9,6 +9,7 @@ from typing import Any, final
 
 from regard.api.sources import AnyPath, Given, Origin, is_file
 from regard.config.model import ModelConfig
+from regard.config.renamed_settings import section_of_old_name, with_new_names
 from regard.config.settings import DataConfig, SearchConfig, TextConfig, TrainConfig
 from regard.config.toml import Tree
 from regard.errors import ConfigError
@@ -96,7 +97,8 @@ def _sections(given: dict[str, Any]) -> Tree:
     A name that is nowhere goes where it nearly is, to be refused there with all else that is wrong.
     """
     tree: Tree = {}
-    near = {name: _near(name) or name for name in given if name not in _every()}
+    known_names = {*_every(), *filter(section_of_old_name, given)}
+    near = {name: _near(name) or name for name in given if name not in known_names}
     if wrong := [(name, argument) for name, argument in near.items() if argument in _arguments()]:
         problems = [f"{name} is no argument; {argument} would do" for name, argument in wrong]
         raise ConfigError("train", problems)
@@ -106,8 +108,9 @@ def _sections(given: dict[str, Any]) -> Tree:
             _put(tree, name, value)
         else:
             homes = (section for section in FLAT if known in _names(section))
-            _put(tree, next(homes, "model"), {name: value})
-    return tree
+            section = section_of_old_name(name) or next(homes, "model")
+            _put(tree, section, {name: value})
+    return with_new_names(tree)
 
 
 def _put(tree: Tree, section: str, values: Any) -> None:

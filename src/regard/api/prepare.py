@@ -14,13 +14,14 @@ from regard import __version__
 from regard.api.look import Look, normalized, place
 from regard.api.sources import Pairs
 from regard.api.start import Start
+from regard.atomic_files import replace_file
+from regard.choices import SubwordName
 from regard.config.settings import Settings
 from regard.config.toml import to_tree
 from regard.data.corpus import Corpus, write_corpus
 from regard.errors import DataError, unwritable
-from regard.files import replace_file
 from regard.text.side import Side
-from regard.text.subwords import Kind, train_subwords
+from regard.text.subwords import train_subwords
 from regard.text.tokenizers import Tokenizer, plain_tokenizer
 from regard.text.vocabulary import Vocabulary
 
@@ -113,7 +114,7 @@ def _made(
 def _split(given: Material, settings: Settings) -> tuple[Lines, Lines]:
     """Return the pairs to learn from and those to validate on, each to be read many times."""
     pairs, dev, data = given.pairs, given.dev, settings.data
-    border = 0 if dev is not None else given.look.border(data.dev_share, data.max_dev)
+    border = 0 if dev is not None else given.look.border(data.dev_fraction, data.max_dev_sources)
     form = data.normalization
 
     def trained() -> Iterator[tuple[str, str]]:
@@ -163,12 +164,14 @@ def _sides(lines: Lines, settings: Settings, began: tuple[Side, Side] | None) ->
     older = began or (None, None)
     sources = _Again(lines, lambda pair: [pair[0]])
     targets = _Again(lines, lambda pair: [pair[1]])
-    if text.shared:
+    if text.shared_vocabulary:
         both = _Again(lines, list)
-        return (shared := _side(both, text.source, text.source_size, settings, older[0])), shared
+        return (
+            shared := _side(both, text.source, text.source_vocabulary_size, settings, older[0])
+        ), shared
     return (
-        _side(sources, text.source, text.source_size, settings, older[0]),
-        _side(targets, text.target, text.target_size, settings, older[1]),
+        _side(sources, text.source, text.source_vocabulary_size, settings, older[0]),
+        _side(targets, text.target, text.target_vocabulary_size, settings, older[1]),
     )
 
 
@@ -193,9 +196,9 @@ def _side(
         found = Vocabulary.build(map(older.tokenizer.split, lines), None, settings.text.min_count)
         return replace(older, vocabulary=older.vocabulary.extended(found))
     tokenizer: Tokenizer
-    if kind in get_args(Kind):
+    if kind in get_args(SubwordName):
         # pieces were counted as they were learned, and spell whatever is rare
-        tokenizer, bounds = train_subwords(lines, size, cast(Kind, kind), seed), (None, 1)
+        tokenizer, bounds = train_subwords(lines, size, cast(SubwordName, kind), seed), (None, 1)
     else:
         tokenizer, bounds = plain_tokenizer(kind, form), (size, settings.text.min_count)
     return Side(form, tokenizer, Vocabulary.build(map(tokenizer.split, lines), *bounds))

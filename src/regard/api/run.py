@@ -26,11 +26,15 @@ from regard.config.toml import to_toml, to_tree
 from regard.errors import ConfigError, DataError, ModelFileError, RegardError, unwritable
 from regard.saved_model import SavedModel, build_for
 from regard.text.normalize import FORMS
+from regard.training.checkpoints import load_final_weights
 from regard.training.estimate import estimate
-from regard.training.loop import Job, learned, train
-from regard.training.report import PaceFile, Several, TensorBoard, make_report
-from regard.training.state import RunFolder
-from regard.training.stopping import asked_to_stop
+from regard.training.loop import TrainingJob, train
+from regard.training.progress_bar import make_report
+from regard.training.progress_report import CompositeReport
+from regard.training.run_folder import RunFolder
+from regard.training.stop_signals import catch_stop_signals
+from regard.training.tensorboard import TensorBoardReport
+from regard.training.throughput_log import ThroughputLog
 from regard.translator import Translator, chosen_device, load
 
 Tell = Callable[[str], None]
@@ -98,26 +102,29 @@ def run(order: Order) -> Done:
         saved = SavedModel(model, settings, prepared.source, prepared.target, {})
         judge = Judge(saved, prepared, runs.progress().step // settings.train.validate_every)
         fixed = judge, judge.higher_is_better, recipe, reopened
-        job = Job(model, prepared.corpus, settings.train, runs, *fixed)
+        job = TrainingJob(model, prepared.corpus, settings.train, runs, *fixed)
         facts = _facts(prepared, settings, material)
         facts |= {} if start is None else {"start_from": start.fingerprint}
         return _train(order, job, judge, facts, tell)
 
 
-def _train(order: Order, job: Job, judge: Judge, facts: dict[str, Any], tell: Tell) -> Done:
+def _train(order: Order, job: TrainingJob, judge: Judge, facts: dict[str, Any], tell: Tell) -> Done:
     """Train from where the folder stands, and save the model."""
-    if not order.quiet and not _over(job.folder, job.reopened):
+    if not order.quiet and not _over(job.folder, job.settings_changed):
         guess = estimate(job, judge.time, job.folder.progress().step)
         tell(f"{sum(p.numel() for p in job.model.parameters()):,} parameters; {guess}")
     reports = [make_report(job.config, job.config.metric, quiet=order.quiet)]
     if order.out is not None:
-        reports.append(TensorBoard(job.folder.path / "tensorboard", job.config.metric))
-        reports.append(PaceFile(job.folder, job.config))
-    with asked_to_stop(kept=order.out is not None) as stop, Several(reports) as report:
+        reports.append(TensorBoardReport(job.folder.path / "tensorboard", job.config.metric))
+        reports.append(ThroughputLog(job.folder, job.config))
+    with (
+        catch_stop_signals(saves=order.out is not None) as stop,
+        CompositeReport(reports) as report,
+    ):
         progress = train(job, report, stop)
     if not progress.finished:
         return Done(None, stop.signal)
-    learned(job, progress)
+    load_final_weights(job, progress)
     facts = facts | {"best_step": progress.best_step, "steps": progress.step}
     translator = judge.judged(facts, job.folder.path)
     if order.out is not None:

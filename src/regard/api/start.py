@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from regard.api.automatic import overridden
+from regard.atomic_files import fingerprint
 from regard.config.settings import Settings
 from regard.config.toml import Tree, differences, to_tree
 from regard.errors import ConfigError
-from regard.files import fingerprint
 from regard.models.seq2seq import Seq2Seq
 from regard.saved_model import SavedModel, load_model
 from regard.text.side import Side
@@ -72,7 +72,7 @@ class Start:
             for change in changes
             # one that did not copy may learn to
             if change.partition(":")[0].rpartition(".")[2] not in FREE
-            and change != "model.readout.copies: false → true"
+            and change != "model.readout.pointer_generator: false → true"
         ]
         if problems:
             raise ConfigError("settings", problems[:3])
@@ -98,7 +98,7 @@ class Start:
 
 def _refuse(tree: Tree, own: Tree) -> None:
     """Refuse what would make other symbols of the same lines than the model's own settings do."""
-    fixed = [("text", name) for name in ("source", "target", "shared")]
+    fixed = [("text", name) for name in ("source", "target", "shared_vocabulary")]
     problems = [
         f"{section}.{name} = {tree[section][name]}, but the model that is started from has "
         f"{own[section][name]}; leaving it out would do"

@@ -8,9 +8,9 @@ from typing import final
 import numpy as np
 import torch
 
+from regard.atomic_files import fingerprint
 from regard.config.toml import Tree
 from regard.errors import ConfigError
-from regard.files import fingerprint
 from regard.models import preset
 from regard.models.seq2seq import Seq2Seq
 from regard.text.side import Side

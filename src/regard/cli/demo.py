@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from regard.choices import unknown_choice
 from regard.cli import options
-from regard.config.checks import unknown_choice
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:

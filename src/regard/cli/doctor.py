@@ -11,7 +11,6 @@ from regard.cli.options import file_argument
 
 if TYPE_CHECKING:
     from regard.kernels import Decision
-    from regard.models.seq2seq import Seq2Seq
 
 EXTRAS = {
     "matplotlib": 'pip install "regard[plots]"',

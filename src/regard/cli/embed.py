@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
+from regard.choices import RENAMED_TOKENIZERS
 from regard.cli import options
 from regard.cli.bar import bar
 from regard.cli.options import choice, file_argument, file_option, whole
@@ -11,7 +12,7 @@ from regard.cli.options import choice, file_argument, file_option, whole
 if TYPE_CHECKING:
     from regard.text.vectors import Method, Vectors
 
-METHODS, TOKENS = ("skip-gram", "cbow"), ("words", "characters", "symbols", "sounds")
+METHODS, TOKENS = ("skip-gram", "cbow"), ("words", "characters", "whitespace", "phonemes")
 
 FORM = "NFC"
 """Unicode form of the lines, as pairs have it unless they are told otherwise."""
@@ -27,7 +28,13 @@ def embed(
         str, choice("method", "Learn a word from its neighbours, or them from it.", *METHODS)
     ] = "skip-gram",
     tokens: Annotated[
-        str, choice("tokens", "What a vector is learned of, as text.source says it.", *TOKENS)
+        str,
+        choice(
+            "tokens",
+            "What a vector is learned of, as text.source says it.",
+            *TOKENS,
+            renamed=RENAMED_TOKENIZERS,
+        ),
     ] = "words",
     size: Annotated[str, whole("size", "Numbers of a vector.", 1)] = "128",
     window: Annotated[str, whole("window", "Neighbours that count, to either side.", 1)] = "5",
@@ -91,7 +98,7 @@ class _Lines:
 
 
 def _draw(known: "Vectors", path: Path) -> None:
-    from regard.files import replace_file
+    from regard.atomic_files import replace_file
     from regard.viz.places import to_places
 
     count = min(MAPPED, len(known.words))

@@ -29,7 +29,6 @@ def info(
     Its parts, vocabularies, training and scores, each score with its recipe.
     """
     from regard.config.toml import to_toml, to_tree
-    from regard.model_file import USE_A_COPY
     from regard.saved_model import load_model
 
     saved = load_model(model)
@@ -43,7 +42,7 @@ def info(
             rows = list(_rows(saved))
         except (TypeError, KeyError, ValueError, AttributeError) as error:
             # the weights are sound, but what is said of them was written by somebody else
-            raise ModelFileError(str(model), f"its summary cannot be read; {USE_A_COPY}") from error
+            raise ModelFileError(str(model), f"its summary cannot be read; {ANOTHER}") from error
         print("\n".join(rows))
         options.hint("regard", "translate", model)
 

@@ -4,14 +4,15 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from shutil import which
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from regard.config.checks import unknown_choice
+from regard.choices import unknown_choice
 from regard.config.documentation import document
 from regard.config.settings import SearchConfig, TrainConfig
 from regard.errors import ConfigError
@@ -68,10 +69,15 @@ def values(**given: str | None) -> dict[str, Any]:
     return {name: _number(text) for name, text in given.items() if text is not None}
 
 
-def choice(name: str, help_: str, *names: str) -> Any:
-    """Return an option that takes one of some names."""
+def choice(
+    name: str, help_: str, *names: str, renamed: Mapping[str, str] = MappingProxyType({})
+) -> Any:
+    """Return an option that takes one of some names; `renamed` maps old names to new ones."""
 
     def check(context: typer.Context, value: str) -> str:
+        if value in renamed:
+            print(f"--{name} {value} is now --{name} {renamed[value]}.", file=sys.stderr)
+            return renamed[value]
         if value not in names:
             raise ConfigError(str(context.info_name), [unknown_choice(name, value, names)])
         return value

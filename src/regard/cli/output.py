@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
+from regard.atomic_files import replace_file
+from regard.choices import either
 from regard.errors import ConfigError, DataError, unwritable
-from regard.files import replace_file
 
 ELSEWHERE = "--out in another folder"
 
@@ -12,8 +13,7 @@ def refuse_output(command: str, path: Path, endings: tuple[str, ...], overwrite:
     """Return what the file is by its ending; refuse another, and one that would be lost."""
     ending = path.suffix.lower().removeprefix(".")
     if ending not in endings:
-        *most, last = (f".{one}" for one in endings)
-        names = f"{', '.join(most)} or {last}" if most else last
+        names = either(f".{name}" for name in endings)
         would = f"{path.with_suffix(f'.{endings[0]}') if path.name else 'a file'} would do"
         raise ConfigError(command, [f"out = {path}, but it must end in {names}; {would}"])
     if path.is_dir():

@@ -40,8 +40,8 @@ def show(
 
     A model without attention looked nowhere: what is drawn is what moved each symbol.
     """
+    from regard.terminal_text import arrow_heading
     from regard.translator import load
-    from regard.viz.labels import heading
 
     if not options.line("TEXT", text).strip():
         raise ConfigError("TEXT", ["it is blank, but it must hold text; a line would do"])
@@ -54,6 +54,6 @@ def show(
     for note in answer.notes:
         print(note, file=sys.stderr)
     drawn = picture.draw(translator, answer, influence=influence)
-    print(f"{heading(text, answer.text)}   (log-probability {answer.score:.3f})\n")
+    print(f"{arrow_heading(text, answer.text)}   (log-probability {answer.score:.3f})\n")
     print(drawn)
     options.hint("regard", "translate", model, "--format", "jsonl", f"--text={text}")

@@ -1,7 +1,9 @@
 """`regard train`: from a file of pairs to a model file."""
 
 import signal
+import sys
 import time
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -83,12 +85,13 @@ def train(
     origin = options.origin(pairs, source, target, columns)
     said = options.values(seed=seed, max_steps=max_steps, max_minutes=max_minutes)
     said |= {} if freeze is None else {"freeze": freeze.split(",")}
+    said |= {} if device is None else {"device": device}
     order = Order(
         origin=origin,
         dev=None if dev is None else str(dev),
         preset=preset,
         paper_sizes=paper_sizes,
-        settings=_tree(config, set_ or [], said | ({} if device is None else {"device": device})),
+        settings=_settings(config, set_ or [], said, quiet=quiet),
         out=out or Path(f"{origin.stem}.regard"),
         start_from=start_from,
         embeddings=embeddings,
@@ -122,13 +125,28 @@ def _stopped(order: Any) -> int | None:
 
 def _again(words: list[str], order: Any, started: float) -> list[str]:
     """Return the words that go on with a run, or begin it where it has saved nothing yet."""
-    from regard.training.state import RunFolder
+    from regard.training.run_folder import RunFolder
 
     state = RunFolder(order.folder).state
     if order.overwrite and not (state.exists() and state.stat().st_mtime >= started):
         # what is there is still the older run's
         return words
     return [*(word for word in words if word not in ("--resume", "--overwrite")), "--resume"]
+
+
+def _settings(
+    config: Path | None, assignments: list[str], by_name: dict[str, Any], *, quiet: bool
+) -> dict[str, Any]:
+    """Return the settings that were given; say on stderr, once each, which have a new name."""
+    from regard.config.renamed_settings import RenamedSettingWarning
+
+    with warnings.catch_warnings(record=True) as renamed:
+        warnings.simplefilter("always", RenamedSettingWarning)
+        tree = _tree(config, assignments, by_name)
+    for sentence in dict.fromkeys(str(warning.message) for warning in renamed):
+        if not quiet:
+            print(sentence, file=sys.stderr)
+    return tree
 
 
 def _tree(config: Path | None, assignments: list[str], by_name: dict[str, Any]) -> dict[str, Any]:

@@ -6,11 +6,11 @@ stated in the type, as `Annotated[int, at_least(0)]`. Which settings there are i
 
 import operator
 from collections.abc import Callable, Iterable, Iterator
-from difflib import get_close_matches
 from functools import cache, partial
 from math import inf
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
+from regard.choices import either, printable, unknown_choice
 from regard.errors import ConfigError
 
 
@@ -27,6 +27,7 @@ class Bound(NamedTuple):
 
 at_least = partial(Bound, "at least", operator.ge)
 above = partial(Bound, "above", operator.gt)
+below = partial(Bound, "below", operator.lt)
 at_most = partial(Bound, "at most", operator.le)
 
 
@@ -34,8 +35,8 @@ def refuse(section: str, config: Any, rules: Iterable[str] = ()) -> None:
     """Raise everything that is wrong at once: rules between fields first, then each field."""
     types = types_of(type(config))
     fields = [problem for name in types for problem in _problems(config, name, types[name])]
-    if found := [*rules, *fields]:
-        raise ConfigError(section, found)
+    if problems := [*rules, *fields]:
+        raise ConfigError(section, problems)
 
 
 def sound(config: Any, *names: str) -> bool:
@@ -68,35 +69,11 @@ def must_be(hint: Any) -> str:
     return plain.get(hint, "a section of its own")
 
 
-def unknown_choice(name: str, value: Any, names: Iterable[str]) -> str:
-    """Say which names a choice has, and which is nearest to the one that was given."""
-    known, given = list(names), shown(value)
-    would = get_close_matches(given, known, n=1, cutoff=0)[0]
-    return f"{name} = {given}, but it must be {either(known)}; {would} would do"
-
-
 def choices(hint: Any) -> tuple[str, ...]:
     """Return the names that a choice, or a tuple of choices, may take."""
     if get_origin(hint) is tuple:
         hint = get_args(hint)[0]
     return get_args(hint) if get_origin(hint) is Literal else ()
-
-
-def either(names: Iterable[str]) -> str:
-    """Join names as a sentence does: a, b or c."""
-    *first, last = names
-    return f"{', '.join(first)} or {last}" if first else last
-
-
-def shown(value: Any) -> str:
-    """Return a value as a sentence shows it: on one line, and cut where it is long."""
-    try:
-        text = str(value).lower() if isinstance(value, bool) else str(value)
-    except (ValueError, RecursionError):
-        # an integer of thousands of digits, or nesting without an end
-        return "…"
-    text = text if text and text.isprintable() else repr(text)
-    return text if len(text) <= 80 else f"{text[:79]}…"
 
 
 @cache
@@ -109,12 +86,12 @@ def _problems(config: Any, name: str, hint: Any) -> Iterator[str]:
     if names := choices(hint):
         many = get_origin(hint) is tuple
         if many and not isinstance(value, tuple):
-            yield f"{name} = {shown(value)}, but it must be {must_be(hint)}"
+            yield f"{name} = {printable(value)}, but it must be {must_be(hint)}"
         else:
-            wrong = [chosen for chosen in (value if many else (value,)) if chosen not in names]
-            yield from (unknown_choice(name, chosen, names) for chosen in wrong)
+            wrong = [other for other in (value if many else (value,)) if other not in names]
+            yield from (unknown_choice(name, other, names) for other in wrong)
     elif not _allowed(value, hint):
-        yield f"{name} = {shown(value)}, but it must be {must_be(hint)}"
+        yield f"{name} = {printable(value)}, but it must be {must_be(hint)}"
 
 
 def _allowed(value: Any, hint: Any) -> bool:

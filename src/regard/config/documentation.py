@@ -13,7 +13,8 @@ from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple, get_origin
 
-from regard.config.checks import choices, either, must_be, types_of
+from regard.choices import either
+from regard.config.checks import choices, must_be, types_of
 from regard.config.settings import KINDS, Settings
 
 

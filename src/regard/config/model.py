@@ -1,7 +1,4 @@
-"""The `[model]` settings: which parts, and how wide. Whether parts fit together is `models/`' part.
-
-The widths of states have no defaults: they come from the caller, from the data, or from a paper.
-"""
+"""The `[model]` settings: parts and sizes; `models/combinations.py` checks what fits together."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,35 +19,35 @@ ScoreName = Literal[
 ]
 WindowName = Literal["global", "local_m", "local_p"]
 SummaryName = Literal["none", "last", "backward", "mean", "max", "tanh"]
-FirstName = Literal["zero", "copy", "tanh"]
-Tied = Literal["none", "output", "all"]
+InitialStateName = Literal["zero", "copy", "tanh"]
+TiedEmbeddings = Literal["none", "output", "all"]
 ReadoutInput = Literal["old_state", "new_state", "context", "previous"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class EmbeddingConfig:
-    """How words, and their places, become vectors."""
+    """Token embedding and position embedding."""
 
     size: int
-    """Width E of a word's vector."""
+    """Width E of an embedding."""
 
     one_hot: bool = False
-    """Feed a one at the word's id, zeros elsewhere, nothing learned; size is the vocabulary's."""
+    """Feed one-hot vectors instead of learned embeddings; size must be the vocabulary's."""
 
     positions: Literal["none", "sinusoidal", "learned"] = "none"
-    """What is added to a word for where it stands."""
+    """Position embedding added to the token embedding."""
 
     max_length: int = 1024
-    """Positions there are; a longer line is refused. Counts only where positions are added."""
+    """Maximum number of positions. Longer lines are refused. Used only with positions."""
 
     scaled: bool = False
-    """Multiply a word's vector by √E before the position is added."""
+    """Multiply token embeddings by √E before positions are added."""
 
-    zero_start: bool = False
-    """Feed the zero vector before the first word, not a learned one (target side)."""
+    zero_bos: bool = False
+    """Feed a zero vector as BOS, not a learned embedding (target side)."""
 
     dropout: float = 0.0
-    """Share of the sum's numbers dropped in training, 0 for none."""
+    """Dropout on the sum of token and position embedding. 0 disables it."""
 
     def __post_init__(self) -> None:
         refuse("model.embedding", self)
@@ -58,31 +55,32 @@ class EmbeddingConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class RecurrentEncoderConfig:
-    """An encoder that reads word by word."""
+    """A recurrent encoder."""
 
     hidden_size: int
-    """Width of a state, in each direction."""
+    """Width of the hidden state, per direction."""
 
     cell: Cell = "gru_before"
-    """What moves the state; a GRU resets before its product as published, after as in libraries."""
+    """Recurrent cell. gru_before resets the state before the product (as published), gru_after
+    after."""
 
     num_layers: int = 1
-    """Layers, each reading what the one below shows."""
+    """Number of layers."""
 
     bidirectional: bool = False
-    """Read from both ends and show both states side by side."""
+    """Read the source in both directions and concatenate the states."""
 
     reversed_source: bool = False
-    """Read the source back to front."""
+    """Read the source in reverse order."""
 
     residual: bool = False
-    """Add a layer's input to what it shows, from the second layer on."""
+    """Residual connections from the second layer on."""
 
     bias: bool = True
     """One bias per gate and candidate."""
 
     dropout: float = 0.0
-    """Share of activations dropped between layers in training."""
+    """Dropout between layers."""
 
     def __post_init__(self) -> None:
         refuse("model.encoder", self, self._problems())
@@ -100,16 +98,16 @@ class ConvolutionalEncoderConfig:
     """An encoder of gated convolutions (Gehring et al. 2017)."""
 
     hidden_size: int
-    """Channels D of every block."""
+    """Channels D of each block."""
 
     num_layers: int
-    """Blocks."""
+    """Number of blocks."""
 
     kernel_size: int = 3
-    """Words that a convolution sees at once, an odd number."""
+    """Kernel size in tokens, an odd number."""
 
     dropout: float = 0.0
-    """Share of a block's inputs dropped in training."""
+    """Dropout on the input of each block."""
 
     def __post_init__(self) -> None:
         refuse("model.encoder", self, self._problems())
@@ -124,31 +122,31 @@ class ConvolutionalEncoderConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class TransformerConfig:
-    """What a Transformer's encoder and decoder have in common (Vaswani et al. 2017)."""
+    """Settings shared by Transformer encoder and decoder (Vaswani et al. 2017)."""
 
     model_size: int
-    """Width D of every block's input and output."""
+    """Width D of the input and output of each block."""
 
     feed_forward_size: int
     """Width F inside the feed-forward layers."""
 
     num_heads: int = 4
-    """Heads H that share the width: each sees D / H of it."""
+    """Number of attention heads H; each has width D / H."""
 
     num_layers: int = 3
-    """Blocks."""
+    """Number of blocks."""
 
     pre_norm: bool = False
-    """Norm before each sublayer and once at the end, not after each as published."""
+    """Layer normalization before each sublayer and at the end, not after each as published."""
 
     attention_positions: Literal["none", "rotary", "relative"] = "none"
-    """Positions that self-attention sees, besides those added to the words."""
+    """Positions inside self-attention, in addition to position embeddings."""
 
     max_distance: int = 16
     """Distance at which relative positions are clipped."""
 
     dropout: float = 0.0
-    """Share of activations dropped in training: sublayers, feed-forward and attention weights."""
+    """Dropout on sublayer outputs, inside feed-forward layers and on attention weights."""
 
     def __post_init__(self) -> None:
         refuse("model", self, self._problems())
@@ -171,33 +169,33 @@ class TransformerConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class TransformerEncoderConfig(TransformerConfig):
-    """An encoder of self-attention."""
+    """A Transformer encoder: self-attention and feed-forward layers."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AttentionConfig:
-    """How a recurrent decoder looks at the source."""
+    """Attention of a recurrent decoder to the source."""
 
     score: ScoreName = "additive"
-    """How a query is matched with a key."""
+    """Score function between query and key."""
 
     align_size: int = 128
-    """Width A in which additive and concat scores compare."""
+    """Width A of the alignment layer of additive and concat scores."""
 
     max_length: int = 128
-    """Source positions of the location score; a longer source is refused."""
+    """Maximum source length of the location score. Longer sources are refused."""
 
     window: WindowName = "global"
-    """See the whole source, or a window that moves along (local_m) or is predicted (local_p)."""
+    """Global attention, or local with a monotonic (local_m) or predicted (local_p) window."""
 
     half_width: int = 10
-    """Positions δ that a window reaches to either side."""
+    """Half-width δ of the local window."""
 
     coverage: bool = False
-    """Let the additive score see how much weight each position has had so far."""
+    """Coverage: the additive score sees the sum of the attention weights so far."""
 
     dropout: float = 0.0
-    """Share of weights dropped in training."""
+    """Dropout on attention weights."""
 
     def __post_init__(self) -> None:
         refuse("model.decoder.attention", self, self._problems())
@@ -212,28 +210,28 @@ class AttentionConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class RecurrentDecoderConfig:
-    """What recurrent decoders have in common."""
+    """Settings shared by recurrent decoders."""
 
     hidden_size: int
-    """Width D of a state."""
+    """Width D of the hidden state."""
 
     cell: Cell = "gru_before"
-    """What moves the state."""
+    """Recurrent cell."""
 
     num_layers: int = 1
-    """Layers, each reading what the one below shows."""
+    """Number of layers."""
 
-    first: FirstName = "tanh"
-    """States before the first word: zero, the encoder's last, or tanh of a map of the summary."""
+    initial_state: InitialStateName = "tanh"
+    """Zero, a copy of the encoder's last states, or tanh of a map of the source summary."""
 
     residual: bool = False
-    """Add a layer's input to what it shows, from the second layer on."""
+    """Residual connections from the second layer on."""
 
     bias: bool = True
     """One bias per gate and candidate."""
 
     dropout: float = 0.0
-    """Share of activations dropped between layers in training."""
+    """Dropout between layers."""
 
     def __post_init__(self) -> None:
         refuse("model.decoder", self)
@@ -241,21 +239,21 @@ class RecurrentDecoderConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class PlainDecoderConfig(RecurrentDecoderConfig):
-    """A decoder without attention."""
+    """A recurrent decoder without attention."""
 
     context_every_step: bool = False
-    """Feed the source's summary with every word, not through the first state alone."""
+    """Feed the source summary at every step, not only through the initial state."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChoDecoderConfig:
-    """Cho's own decoder: one GRU whose reset gate also gates the context."""
+    """The decoder of Cho et al. 2014: one GRU whose reset gate also gates the context."""
 
     hidden_size: int
-    """Width D of the state."""
+    """Width D of the hidden state."""
 
-    first: FirstName = "tanh"
-    """State before the first word: zero, the encoder's last, or tanh of a map of the summary."""
+    initial_state: InitialStateName = "tanh"
+    """Zero, a copy of the encoder's last state, or tanh of a map of the source summary."""
 
     bias: bool = True
     """One bias per gate and candidate."""
@@ -266,24 +264,24 @@ class ChoDecoderConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class BahdanauDecoderConfig(RecurrentDecoderConfig):
-    """A decoder whose old state asks, and whose input is the word and the context."""
+    """The decoder of Bahdanau et al. 2015: the previous state is the query."""
 
     attention: AttentionConfig = AttentionConfig()
-    """How it looks."""
+    """Attention to the source."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LuongDecoderConfig(RecurrentDecoderConfig):
-    """A decoder whose new state asks."""
+    """The decoder of Luong et al. 2015: the new state is the query."""
 
     attention: AttentionConfig = AttentionConfig()
-    """How it looks."""
+    """Attention to the source."""
 
     attentional: bool = True
-    """Show h̃ = tanh(W_c [c; h]), not the state itself."""
+    """Output h̃ = tanh(W_c [c; h]) instead of the state h."""
 
     input_feeding: bool = True
-    """Give h̃ to the next step with its word."""
+    """Input feeding: h̃ is an input of the next step."""
 
     def __post_init__(self) -> None:
         refuse("model.decoder", self, self._problems())
@@ -298,19 +296,19 @@ class LuongDecoderConfig(RecurrentDecoderConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class ConvolutionalDecoderConfig:
-    """A decoder of causal gated convolutions that looks in every layer (Gehring et al. 2017)."""
+    """A decoder of causal convolutions with attention in every layer (Gehring et al. 2017)."""
 
     hidden_size: int
-    """Channels D of every block."""
+    """Channels D of each block."""
 
     num_layers: int
-    """Blocks."""
+    """Number of blocks."""
 
     kernel_size: int = 3
-    """Words that a convolution sees at once: the last one and those before it."""
+    """Kernel size in tokens: the current one and those before it."""
 
     dropout: float = 0.0
-    """Share of a block's inputs dropped in training."""
+    """Dropout on the input of each block."""
 
     def __post_init__(self) -> None:
         refuse("model.decoder", self)
@@ -318,30 +316,30 @@ class ConvolutionalDecoderConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class TransformerDecoderConfig(TransformerConfig):
-    """A decoder of self-attention and attention to the source."""
+    """A Transformer decoder: causal self-attention, cross-attention, feed-forward layers."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadoutConfig:
-    """From what a step yields to a score for every word."""
+    """The readout: from the decoder's output to a logit per token."""
 
     inputs: tuple[ReadoutInput, ...] = ("new_state",)
-    """What it sees, joined in this order."""
+    """Inputs of the readout, concatenated in this order."""
 
     kind: Literal["linear", "tanh", "maxout"] = "linear"
-    """What comes before the vocabulary's matrix."""
+    """Layer before the output projection."""
 
     size: int = 128
-    """Width after tanh or maxout; a linear readout has none."""
+    """Width of the tanh or maxout layer; linear has none."""
 
     bias: bool = True
-    """One bias, at the first map: a linear readout's logits, the others' layer."""
+    """One bias: on the logits of a linear readout, otherwise in its layer."""
 
     dropout: float = 0.0
-    """Share of activations dropped before the vocabulary's matrix in training."""
+    """Dropout before the output projection."""
 
-    copies: bool = False
-    """Let a word of the source be written as it stands, found by an attention that points."""
+    pointer_generator: bool = False
+    """Pointer-generator: a second attention can copy tokens from the source (See et al. 2017)."""
 
     def __post_init__(self) -> None:
         if isinstance(self.inputs, list):
@@ -373,28 +371,28 @@ DECODERS: dict[str, type[DecoderConfig]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class ModelConfig:
-    """A whole model: its parts, and how they are joined."""
+    """A whole model: its parts, and how they are connected."""
 
     source: EmbeddingConfig
-    """The source's words."""
+    """Source embedding."""
 
     target: EmbeddingConfig
-    """The target's words."""
+    """Target embedding."""
 
     encoder: EncoderConfig
-    """What reads the source."""
+    """Encoder."""
 
     summary: SummaryName = "none"
-    """The source in one vector, for a first state or a fixed context."""
+    """The source in one vector, for an initial state or a fixed context."""
 
     decoder: DecoderConfig
-    """What writes the target."""
+    """Decoder."""
 
     readout: ReadoutConfig
-    """What scores the words."""
+    """From the decoder's output to logits."""
 
-    tied: Tied = "none"
-    """Share the target embedding's matrix with the readout, or all three matrices."""
+    tied_embeddings: TiedEmbeddings = "none"
+    """Share the target embedding with the output projection, or also with the source embedding."""
 
     def __post_init__(self) -> None:
         refuse("model", self)

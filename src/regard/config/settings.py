@@ -1,17 +1,16 @@
-"""Every setting besides the model's, and all of them together: `[data] [text] [train] [search]`.
+"""The settings `[data] [text] [train] [search]`, and all settings together.
 
-What suits a file of pairs is `api`'s part: the defaults here know nothing of the data.
+The defaults here do not depend on the data; automatic settings do.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
+from regard.choices import Normalization, TokenizerName
 from regard.config.checks import above, at_least, at_most, refuse, sound
 from regard.config.model import DECODERS, ENCODERS, DecoderConfig, EncoderConfig, ModelConfig
 
-Normalization = Literal["NFC", "NFD", "NFKC", "none"]
-TokenizerName = Literal["characters", "words", "symbols", "tagged", "sounds", "unigram", "bpe"]
 OptimizerName = Literal["adam", "adamw", "adadelta"]
 Part = Literal["embeddings", "encoder", "decoder", "readout"]
 ScheduleName = Literal["constant", "inverse_sqrt", "linear", "cosine"]
@@ -20,23 +19,24 @@ MetricName = Literal["exact", "cer", "wer", "per", "bleu", "chrf", "ter", "loss"
 
 @dataclass(frozen=True, kw_only=True)
 class DataConfig:
-    """Which pairs of lines are used, and how they are read."""
+    """Which pairs are used, and how their lines are normalized."""
 
     normalization: Normalization = "NFC"
-    """Unicode form of every line, in training and in use: NFD takes letters and accents apart, and
-    Korean syllables; none leaves lines as they are."""
+    """Unicode normalization form of every line, in training and translation. NFD splits letters
+    from their accents and Korean syllables into letters; none leaves lines unchanged."""
 
     max_source_length: int = 512
-    """Most symbols of a source that is trained on; of a longer one, these are translated."""
+    """Maximum source length in tokens. Longer training pairs are dropped; longer inputs are
+    truncated."""
 
     max_target_length: int = 512
-    """Most symbols of a target line that is trained on."""
+    """Maximum target length in tokens. Longer training pairs are dropped."""
 
-    dev_share: float = 0.05
-    """Share of the sources held out for validation where no dev file is given."""
+    dev_fraction: float = 0.05
+    """Fraction of the sources held out for validation if no dev file is given."""
 
-    max_dev: int = 2000
-    """Most sources held out for validation where no dev file is given."""
+    max_dev_sources: int = 2000
+    """Maximum number of sources held out for validation if no dev file is given."""
 
     def __post_init__(self) -> None:
         refuse("data", self)
@@ -44,28 +44,29 @@ class DataConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class TextConfig:
-    """How lines become symbols."""
+    """How lines are split into tokens."""
 
     source: TokenizerName = "characters"
-    """Symbols of a source line: its characters, words, what spaces divide, or learned subwords;
-    tagged: characters, and the tags of the last word, which `;` divides, each as one; sounds: what
-    spaces divide, and each mark behind it by itself, as aː is a and ː."""
+    """Tokenizer of the source: characters; words; whitespace (split at spaces); tagged
+    (characters, and each `;`-separated tag of the last word); phonemes (split at spaces, then
+    each mark behind a letter separately: aː is a and ː); unigram or bpe (subwords learned by
+    sentencepiece)."""
 
     target: TokenizerName = "characters"
-    """Symbols of a target line."""
+    """Tokenizer of the target."""
 
-    source_size: Annotated[int, at_least(5)] = 8000
-    """Most symbols of the source's vocabulary; rarer ones are unknown."""
+    source_vocabulary_size: Annotated[int, at_least(5)] = 8000
+    """Maximum size of the source vocabulary. Less frequent tokens are unknown."""
 
-    target_size: Annotated[int, at_least(5)] = 8000
-    """Most symbols of the target's vocabulary; rarer ones are unknown."""
+    target_vocabulary_size: Annotated[int, at_least(5)] = 8000
+    """Maximum size of the target vocabulary. Less frequent tokens are unknown."""
 
     min_count: int = 1
-    """Symbols that are seen fewer times are unknown, so that the model learns to meet unknown
-    ones; for characters, words, symbols, sounds and tags, not for subwords."""
+    """Minimum count of a token in the training pairs. Rarer tokens are unknown, so that the
+    model learns to deal with unknown tokens. Subwords are exempt."""
 
-    shared: bool = False
-    """One vocabulary for both sides."""
+    shared_vocabulary: bool = False
+    """Use one vocabulary for source and target."""
 
     def __post_init__(self) -> None:
         refuse("text", self)
@@ -73,78 +74,80 @@ class TextConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
-    """How a model learns, when it is checked and saved, and when it stops."""
+    """Optimization, validation, checkpoints, and when training stops."""
 
     seed: Annotated[int, at_least(0)] = 1
-    """Where the randomness of training begins: first weights, order of pairs, dropout."""
+    """Random seed: initial weights, order of the pairs, dropout."""
 
     batch_tokens: int = 4096
-    """Most symbols in a batch, on its longer side, padding included."""
+    """Maximum number of tokens in a batch, padding included, counted on the longer side."""
 
-    accumulate: int = 1
-    """Batches whose gradients are added up for one update."""
+    gradient_accumulation_steps: int = 1
+    """Number of batches whose gradients are summed for one update."""
 
     optimizer: OptimizerName = "adam"
-    """What turns gradients into updates."""
+    """Optimizer."""
 
     learning_rate: Annotated[float, above(0), at_most(100)] = 0.001
-    """Size of an update, at its largest where a schedule changes it."""
+    """Peak learning rate."""
 
     schedule: ScheduleName = "constant"
-    """How the learning rate goes on after the warm-up."""
+    """Learning rate schedule after the warm-up."""
 
     warmup_steps: Annotated[int, at_least(0)] = 0
-    """Updates over which the learning rate rises from nothing, 0 for none."""
+    """Number of updates of linear warm-up. 0 disables it."""
 
     max_steps: int = 10000
-    """Updates after which training stops."""
+    """Maximum number of updates."""
 
     max_minutes: Annotated[float, at_least(0)] = 0.0
-    """Minutes after which training stops, 0 for no limit."""
+    """Maximum training time in minutes. 0 means no limit."""
 
-    clip_norm: Annotated[float, at_least(0)] = 1.0
-    """Largest norm of all gradients together; longer ones are shortened to it, 0 for none."""
+    max_grad_norm: Annotated[float, at_least(0)] = 1.0
+    """Gradient clipping: maximum norm of all gradients together. 0 disables it."""
 
     label_smoothing: float = 0.1
-    """Share of the probability that is asked of all symbols alike, not of the right one."""
+    """Label smoothing ε: the fraction of probability spread evenly over the vocabulary."""
 
-    agreement: Annotated[float, at_least(0)] = 0.0
-    """How strongly two readings of a line, which dropout makes differ, are drawn together; 0 for
-    one reading, which takes half the time."""
+    rdrop_alpha: Annotated[float, at_least(0)] = 0.0
+    """R-Drop weight α (Liang et al. 2021). 0 disables it; otherwise an update takes about twice
+    as long."""
 
     weight_decay: Annotated[float, at_least(0)] = 0.0
-    """How strongly weights are drawn to zero, 0 for not at all."""
+    """Weight decay. 0 disables it."""
 
     validate_every: int = 500
-    """Updates between two validations."""
+    """Number of updates between validations."""
 
     save_every: int = 500
-    """Updates between two checkpoints."""
+    """Number of updates between saves of the training state."""
 
     report_every: int = 50
-    """Updates between two reports of progress."""
+    """Number of updates between progress reports."""
 
     patience: Annotated[int, at_least(0)] = 10
-    """Validations without a better score before training stops, 0 for never."""
+    """Early stopping: number of validations without a better score before training stops. 0
+    disables it."""
 
-    average: Annotated[int, at_least(0)] = 0
-    """Checkpoints whose weights are averaged at the end, 0 for none; of the best where that scores
-    no worse than the best alone."""
+    average_checkpoints: Annotated[int, at_least(0)] = 0
+    """Checkpoint averaging: number of checkpoints to average at the end. 0 disables it. An
+    average of the best checkpoints is used only if it scores no worse than the best one."""
 
-    average_of: Literal["last", "best"] = "best"
-    """Which checkpoints are averaged."""
+    average_checkpoints_from: Literal["last", "best"] = "best"
+    """Which checkpoints to average: the last ones, or those with the best scores."""
 
     metric: MetricName = "exact"
-    """Score of a validation: what early stopping and the best checkpoints go by."""
+    """Validation metric for early stopping and for the choice of the best checkpoints."""
 
     freeze: tuple[Part, ...] = ()
-    """Parts that do not learn, where a run starts from a model."""
+    """Parts of the model whose weights stay fixed. Needs a model to start from."""
 
     device: str = "auto"
-    """Where to compute, as cpu, cuda or cuda:1; auto takes a GPU where there is one."""
+    """Device, such as cpu, cuda or cuda:1. auto uses a GPU if there is one."""
 
     precision: Literal["float32", "tf32", "bfloat16"] = "float32"
-    """Numbers of products: on a GPU tf32 is faster, bfloat16 fastest, also on CPUs that have it."""
+    """Precision of matrix products. On a GPU, tf32 is faster than float32, and bfloat16 (mixed
+    precision) is fastest. CPUs need native bfloat16 instructions for it."""
 
     def __post_init__(self) -> None:
         refuse("train", self)
@@ -212,19 +215,19 @@ class SearchConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Everything that decides a run, besides the pairs themselves."""
+    """Every setting of a run: with the pairs, they decide its result."""
 
     data: DataConfig = DataConfig()
-    """Which pairs of lines are used."""
+    """Which pairs are used."""
 
     text: TextConfig = TextConfig()
-    """How lines become symbols."""
+    """How lines are split into tokens."""
 
     model: ModelConfig
-    """Which parts the model has, and how wide they are."""
+    """Architecture and sizes."""
 
     train: TrainConfig = TrainConfig()
-    """How the model learns."""
+    """How the model is trained."""
 
     search: SearchConfig = SearchConfig()
     """How an output is found."""

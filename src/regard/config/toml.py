@@ -12,8 +12,10 @@ from difflib import get_close_matches
 from functools import cache
 from typing import Any, final, get_origin
 
-from regard.config.checks import choices, either, must_be, shown, types_of, unknown_choice
+from regard.choices import either, printable, unknown_choice
+from regard.config.checks import choices, must_be, types_of
 from regard.config.documentation import Place, document, places, summary, written
+from regard.config.renamed_settings import with_new_names
 from regard.config.settings import KINDS, Settings
 from regard.errors import ConfigError, DataError
 
@@ -23,7 +25,7 @@ Tree = dict[str, Any]
 def read_settings(text: str, file: str) -> Tree:
     """Read a TOML file's text into a tree, or say on which line it is none."""
     try:
-        return tomllib.loads(text.removeprefix("\ufeff"))
+        tree = tomllib.loads(text.removeprefix("\ufeff"))
     except tomllib.TOMLDecodeError as error:
         problem, _, where = str(error).partition(" (at ")
         place = re.match(r"line (\d+), column (\d+)", where)
@@ -35,6 +37,7 @@ def read_settings(text: str, file: str) -> Tree:
         raise DataError(file, None, "a number in it has thousands of digits") from None
     except RecursionError:
         raise DataError(file, None, "what it holds is nested too deep") from None
+    return with_new_names(tree)
 
 
 def override(tree: Tree, assignments: Sequence[str]) -> Tree:
@@ -48,12 +51,13 @@ def override(tree: Tree, assignments: Sequence[str]) -> Tree:
         parts = [part.strip() for part in name.split(".")]
         if not equals or not all(re.fullmatch(r"[A-Za-z0-9_-]+", part) for part in parts):
             must = "it must be section.setting=value; train.seed=2 would do"
-            problems.append(f"{shown(assignment)}, but {must}")
+            problems.append(f"{printable(assignment)}, but {must}")
         elif outer := _no_section(tree, parts):
-            would = f"{shown(outer)} is no section; {shown(f'{outer}={value}')} would do"
-            problems.append(f"{shown(assignment)}, but {would}")
+            would = f"{printable(outer)} is no section; {printable(f'{outer}={value}')} would do"
+            problems.append(f"{printable(assignment)}, but {would}")
         else:
-            tree = _replaced(tree, parts, _parsed(value))
+            new_parts, new_value = _renamed(parts, _parsed(value))
+            tree = _replaced(tree, new_parts, new_value)
     if problems:
         raise ConfigError("--set", problems)
     return tree
@@ -61,6 +65,7 @@ def override(tree: Tree, assignments: Sequence[str]) -> Tree:
 
 def settings_from(tree: Tree) -> Settings:
     """Make settings of a tree, or refuse it with everything that is wrong in any section."""
+    tree = with_new_names(tree, warn=False)
     reading = _Reading()
     settings: Settings | None = reading.section(Settings, tree, "")
     if settings is None or reading.problems:
@@ -99,7 +104,7 @@ class _Reading:
         """Make a section of what a tree says."""
         if not isinstance(tree, dict):
             name = path or "the tree"
-            self.problems.append(f"{name} = {shown(tree)}, but it must be a section of its own")
+            self.problems.append(f"{name} = {printable(tree)}, but it must be a section of its own")
             return None
         if hint not in KINDS:
             return self.fill(Place(path, None, hint), tree)
@@ -147,7 +152,7 @@ class _Reading:
         plain = all(_plain(part) for part in (value if isinstance(value, tuple) else (value,)))
         if plain and not quoted:
             return value
-        given = shown(written(value) if quoted else value)
+        given = printable(written(value) if quoted else value)
         must = "a number within 64 bits" if type(value) is int else must_be(hint)
         self.problems.append(f"{name} = {given}, but it must be {must}")
         return None
@@ -196,7 +201,7 @@ def _plain(value: Any) -> bool:
 
 def _dotted(path: str, name: str) -> str:
     """Join a section and a name in it, which is quoted as in TOML where it has to be."""
-    name = name if re.fullmatch(r"[A-Za-z0-9_-]{1,80}", str(name)) else shown(repr(name))
+    name = name if re.fullmatch(r"[A-Za-z0-9_-]{1,80}", str(name)) else printable(repr(name))
     return f"{path}.{name}" if path else name
 
 
@@ -207,6 +212,16 @@ def _parsed(text: str) -> Any:
     except (ValueError, RecursionError):
         return text
     return tree["value"] if len(tree) == 1 else text
+
+
+def _renamed(parts: Sequence[str], value: Any) -> tuple[Sequence[str], Any]:
+    """Return an assignment under today's name of the setting."""
+    tree = with_new_names(_replaced({}, parts, value))
+    names = []
+    for _ in parts:
+        ((name, tree),) = tree.items()
+        names.append(name)
+    return names, tree
 
 
 def _no_section(tree: Tree, parts: Sequence[str]) -> str | None:

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from regard.data.corpus import Corpus
-from regard.symbols import BOS, EOS, PAD
+from regard.special_tokens import BOS, EOS, PAD
 
 
 @final

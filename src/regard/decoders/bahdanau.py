@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from regard import kernels
 from regard.decoders.contract import Decoder, Step, unroll_by_steps
-from regard.decoders.first import First
+from regard.decoders.initial_state import InitialState
 from regard.decoders.recurrent import RecurrentState, covered, look, start
 from regard.decoders.unrolling import explain_recurrence, score_parameters, why_not_one_op
 from regard.nn.attention import Attention, Memory
@@ -33,14 +33,14 @@ class BahdanauDecoder(Decoder[RecurrentState, Memory]):
         self,
         stack: Stack,
         attention: Attention,
-        first: First,
+        initial_state: InitialState,
         *,
         context_size: int,
     ) -> None:
         super().__init__()
         self.stack = stack
         self.attention = attention
-        self.first = first
+        self.initial_state = initial_state
         self.state_size = stack.hidden_size
         self.context_size = context_size
         self.looks = 1, 1
@@ -61,7 +61,7 @@ class BahdanauDecoder(Decoder[RecurrentState, Memory]):
 
     @override
     def start(self, encoded: Encoded) -> tuple[Memory, RecurrentState]:
-        return start(self.stack.layers, self.first, self.attention, encoded)
+        return start(self.stack.layers, self.initial_state, self.attention, encoded)
 
     @override
     def step(

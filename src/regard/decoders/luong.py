@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from regard import kernels
 from regard.decoders.contract import Decoder, Step, only_step, unroll_by_steps
-from regard.decoders.first import First
+from regard.decoders.initial_state import InitialState
 from regard.decoders.recurrent import RecurrentState, covered, look, start
 from regard.decoders.unrolling import explain_recurrence, score_parameters, why_not_one_op
 from regard.nn.attention import Attention, Memory
@@ -33,7 +33,7 @@ class LuongDecoder(Decoder[RecurrentState, Memory]):
         self,
         stack: Stack,
         attention: Attention,
-        first: First,
+        initial_state: InitialState,
         *,
         context_size: int,
         W_c: nn.Linear | None,
@@ -42,7 +42,7 @@ class LuongDecoder(Decoder[RecurrentState, Memory]):
         super().__init__()
         self.stack = stack
         self.attention = attention
-        self.first = first
+        self.initial_state = initial_state
         self.state_size = stack.hidden_size
         self.context_size = context_size
         self.looks = 1, 1
@@ -72,7 +72,7 @@ class LuongDecoder(Decoder[RecurrentState, Memory]):
 
     @override
     def start(self, encoded: Encoded) -> tuple[Memory, RecurrentState]:
-        memory, state = start(self.stack.layers, self.first, self.attention, encoded)
+        memory, state = start(self.stack.layers, self.initial_state, self.attention, encoded)
         if self.W_c is None:
             return memory, state
         return memory, replace(state, shown=torch.zeros_like(state.shown))

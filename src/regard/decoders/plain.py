@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from regard import kernels
 from regard.decoders.contract import Decoder, Step, unroll_by_steps, zero_position
-from regard.decoders.first import First
+from regard.decoders.initial_state import InitialState
 from regard.decoders.recurrent import RecurrentState
 from regard.errors import InputError
 from regard.nn.cells import GRUCell, Hidden
@@ -35,11 +35,16 @@ class PlainDecoder(Decoder[RecurrentState, FixedContext]):
     """h_t = f(y_{t−1}, h_{t−1}), or f([y_{t−1}; c], h_{t−1}) with the context at every step."""
 
     def __init__(
-        self, stack: Stack, first: First, *, context_size: int | None, context_every_step: bool
+        self,
+        stack: Stack,
+        initial_state: InitialState,
+        *,
+        context_size: int | None,
+        context_every_step: bool,
     ) -> None:
         super().__init__()
         self.stack = stack
-        self.first = first
+        self.initial_state = initial_state
         self.state_size = stack.hidden_size
         self.context_size = context_size
         self.looks = None
@@ -47,7 +52,7 @@ class PlainDecoder(Decoder[RecurrentState, FixedContext]):
 
     @override
     def start(self, encoded: Encoded) -> tuple[FixedContext, RecurrentState]:
-        return _start(self.first(self.stack.layers, encoded), encoded)
+        return _start(self.initial_state(self.stack.layers, encoded), encoded)
 
     @override
     def explain(self, call: kernels.Call) -> dict[str, kernels.Decision]:
@@ -105,10 +110,10 @@ class ChoDecoder(Decoder[RecurrentState, FixedContext]):
     That is the GRU that resets after its product, with U h + C c in the place of U h.
     """
 
-    def __init__(self, cell: GRUCell, first: First, *, context_size: int) -> None:
+    def __init__(self, cell: GRUCell, initial_state: InitialState, *, context_size: int) -> None:
         super().__init__()
         self.cell = cell
-        self.first = first
+        self.initial_state = initial_state
         self.state_size = cell.hidden_size
         self.context_size = context_size
         self.looks = None
@@ -116,7 +121,7 @@ class ChoDecoder(Decoder[RecurrentState, FixedContext]):
 
     @override
     def start(self, encoded: Encoded) -> tuple[FixedContext, RecurrentState]:
-        memory, state = _start(self.first([self.cell], encoded), encoded)
+        memory, state = _start(self.initial_state([self.cell], encoded), encoded)
         return replace(memory, gates=self.C(memory.context)), state
 
     @property

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from regard.decoders.contract import State, zero_position
-from regard.decoders.first import First
+from regard.decoders.initial_state import InitialState
 from regard.nn.attention import Attention, Memory, Past
 from regard.nn.cells import Cell, Hidden
 from regard.nn.encoded import Encoded
@@ -27,10 +27,10 @@ class RecurrentState(State):
 
 
 def start(
-    cells: Sequence[Cell], first: First, attention: Attention, encoded: Encoded
+    cells: Sequence[Cell], initial_state: InitialState, attention: Attention, encoded: Encoded
 ) -> tuple[Memory, RecurrentState]:
     """Prepare the memory, and the state before the first word."""
-    layers = first(cells, encoded)
+    layers = initial_state(cells, encoded)
     memory = attention.remember(encoded.keys, encoded.values, encoded.mask)
     unseen = encoded.keys.new_zeros(encoded.mask.shape) if attention.covers else None
     return memory, RecurrentState(zero_position(encoded), layers, layers[-1].h, unseen)

@@ -108,7 +108,7 @@ def settings(seed: int = 1) -> Settings:
     """
     max_steps = 300
     return Settings(
-        data=DataConfig(dev_share=0.0),
+        data=DataConfig(dev_fraction=0.0),
         text=TextConfig(source="characters", target="words"),
         model=ModelConfig(
             source=EmbeddingConfig(size=32, dropout=0.2),
@@ -117,7 +117,7 @@ def settings(seed: int = 1) -> Settings:
             decoder=LuongDecoderConfig(
                 cell="gru_after",
                 hidden_size=64,
-                first="zero",
+                initial_state="zero",
                 attention=AttentionConfig(score="bilinear"),
                 input_feeding=False,
             ),

@@ -41,7 +41,7 @@ def settings(seed: int = 1) -> Settings:
     """
     max_steps = 100
     return Settings(
-        data=DataConfig(dev_share=0.0),
+        data=DataConfig(dev_fraction=0.0),
         text=TextConfig(source="words", target="words"),
         model=ModelConfig(
             source=EmbeddingConfig(size=16),
@@ -50,7 +50,7 @@ def settings(seed: int = 1) -> Settings:
             decoder=LuongDecoderConfig(
                 cell="elman",
                 hidden_size=64,
-                first="copy",
+                initial_state="copy",
                 attention=AttentionConfig(score="bilinear"),
                 attentional=False,
                 input_feeding=False,

@@ -183,8 +183,8 @@ def settings(seed: int = 1) -> Settings:
             validate_every=200,
             save_every=200,
             patience=0,
-            average=1,
-            average_of="last",
+            average_checkpoints=1,
+            average_checkpoints_from="last",
         ),
         search=SearchConfig(max_length=12),
     )

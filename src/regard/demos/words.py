@@ -11,7 +11,7 @@ from regard.config.model import (
     RecurrentEncoderConfig,
 )
 from regard.config.settings import DataConfig, SearchConfig, Settings, TrainConfig
-from regard.symbols import EOS
+from regard.special_tokens import EOS
 
 LEARNED = (
     ("man", "women"),
@@ -64,12 +64,12 @@ def settings(seed: int = 1, *, filled: bool = True) -> Settings:
     sources, targets = zip(*pairs(filled=filled), strict=True)
     max_steps = 300
     return Settings(
-        data=DataConfig(dev_share=0.0),
+        data=DataConfig(dev_fraction=0.0),
         model=ModelConfig(
             source=EmbeddingConfig(size=_symbols(sources), one_hot=True),
             target=EmbeddingConfig(size=_symbols(targets), one_hot=True),
             encoder=RecurrentEncoderConfig(cell="elman", hidden_size=128),
-            decoder=PlainDecoderConfig(cell="elman", hidden_size=128, first="copy"),
+            decoder=PlainDecoderConfig(cell="elman", hidden_size=128, initial_state="copy"),
             readout=ReadoutConfig(dropout=0.5),
         ),
         train=TrainConfig(

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from regard.inference.step_decoder import StepDecoder
 from regard.models.seq2seq import Scored
-from regard.symbols import PAD
+from regard.special_tokens import PAD
 
 PADDING_STEP = 8
 

@@ -14,9 +14,9 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from regard.decoders.bahdanau import BahdanauDecoder
-from regard.decoders.unrolling import why_not_one_op
 from regard.decoders.luong import LuongDecoder
 from regard.decoders.recurrent import RecurrentState
+from regard.decoders.unrolling import why_not_one_op
 from regard.inference.fixed_row_matmul import FixedRowMatmul, tiles
 from regard.inference.fused_cell import FusedCell
 from regard.inference.step_decoder import FusedStepDecoder

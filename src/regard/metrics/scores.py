@@ -6,10 +6,10 @@ Nothing here normalizes Unicode; case is folded and words are split where a sign
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from difflib import get_close_matches
 from functools import partial
 from typing import Any
 
+from regard.choices import either, nearest
 from regard.errors import ConfigError
 from regard.metrics import lines
 from regard.metrics.lines import Outputs, References, Statistics
@@ -102,10 +102,9 @@ def evaluate(
 def check_names(names: Sequence[str]) -> None:
     """Refuse names that no metric has, all of them at once."""
     known = list(_BY_NAME)
-    either = f"{', '.join(known[:-1])} or {known[-1]}"
     if problems := [
-        f"name = {name}, but it must be {either}; "
-        f"{get_close_matches(str(name).lower(), known, n=1, cutoff=0)[0]} would do"
+        f"name = {name}, but it must be {either(known)}; "
+        f"{nearest(str(name).lower(), known)} would do"
         for name in names
         if name not in _BY_NAME
     ]:

@@ -24,7 +24,12 @@ from regard.config.model import (
 from regard.decoders.bahdanau import BahdanauDecoder
 from regard.decoders.contract import Decoder
 from regard.decoders.convolutional import ConvolutionalDecoder
-from regard.decoders.first import CopyFirst, First, TanhFirst, ZeroFirst
+from regard.decoders.initial_state import (
+    CopiedInitialState,
+    InitialState,
+    MappedInitialState,
+    ZeroInitialState,
+)
 from regard.decoders.luong import LuongDecoder
 from regard.decoders.plain import ChoDecoder, PlainDecoder
 from regard.decoders.transformer import TransformerDecoder, TransformerDecoderBlock
@@ -55,7 +60,7 @@ from regard.nn.scores import (
     Score,
 )
 from regard.nn.stack import Stack
-from regard.symbols import EOS
+from regard.special_tokens import EOS
 
 
 def build(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> Seq2Seq:
@@ -73,16 +78,17 @@ def build(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -
                 f"{name}.one_hot = true makes vectors as wide as the vocabulary, but {name}.size = "
                 f"{side.size} and it has {size} symbols; {name}.size = {size} would do"
             )
-    if config.tied == "all" and source_vocabulary != target_vocabulary:
+    if config.tied_embeddings == "all" and source_vocabulary != target_vocabulary:
         found.append(
-            f"tied = all needs one vocabulary, but the source's has {source_vocabulary} symbols "
-            f"and the target's {target_vocabulary}; tied = output would do"
+            "tied_embeddings = all needs one vocabulary, but the source's has "
+            f"{source_vocabulary} symbols "
+            f"and the target's {target_vocabulary}; tied_embeddings = output would do"
         )
     if found:
         raise ConfigError("model", found)
     source = _embedding(config.source, source_vocabulary)
     target = _embedding(config.target, target_vocabulary)
-    if config.tied == "all":
+    if config.tied_embeddings == "all":
         source.weight = target.weight
     encoder = _encoder(config)
     summary = None
@@ -91,7 +97,7 @@ def build(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -
     summary_size = None if summary is None else summary.output_size
     decoder = _DECODERS[type(config.decoder)](config, config.decoder, encoder, summary_size)
     pointer = None
-    if config.readout.copies:
+    if config.readout.pointer_generator:
         sizes = decoder.state_size, encoder.key_size, _readout_inputs(config, decoder)
         pointer = Pointer(*sizes, source_vocabulary)
     readout = _readout(config, decoder, target, pointer)
@@ -109,7 +115,7 @@ def _embedding(config: EmbeddingConfig, vocabulary_size: int) -> Embedding:
         None if config.one_hot else config.size,
         scale=config.size**0.5 if config.scaled else 1.0,
         positions=places,
-        zero_start=config.zero_start,
+        zero_bos=config.zero_bos,
         dropout=config.dropout,
     )
 
@@ -210,11 +216,13 @@ def _attention(config: AttentionConfig, query_size: int, key_size: int) -> Atten
     return Attention(score, window=window, dropout=config.dropout)
 
 
-def _first(name: str, summary_size: int | None, hidden_size: int, num_layers: int = 1) -> First:
+def _initial_state(
+    name: str, summary_size: int | None, hidden_size: int, num_layers: int = 1
+) -> InitialState:
     if name == "tanh":
         assert summary_size is not None  # noqa: S101
-        return TanhFirst(summary_size, hidden_size, num_layers)
-    return CopyFirst() if name == "copy" else ZeroFirst()
+        return MappedInitialState(summary_size, hidden_size, num_layers)
+    return CopiedInitialState() if name == "copy" else ZeroInitialState()
 
 
 def _plain(
@@ -223,7 +231,7 @@ def _plain(
     fed = summary_size or 0 if config.context_every_step else 0
     return PlainDecoder(
         _stack(config, model.target.size + fed),
-        _first(config.first, summary_size, config.hidden_size, config.num_layers),
+        _initial_state(config.initial_state, summary_size, config.hidden_size, config.num_layers),
         context_size=summary_size,
         context_every_step=config.context_every_step,
     )
@@ -234,7 +242,7 @@ def _cho(
 ) -> ChoDecoder:
     return ChoDecoder(
         GRUCell(model.target.size, config.hidden_size, config.bias, reset_after=True),
-        _first(config.first, summary_size, config.hidden_size),
+        _initial_state(config.initial_state, summary_size, config.hidden_size),
         context_size=summary_size,
     )
 
@@ -245,7 +253,7 @@ def _bahdanau(
     return BahdanauDecoder(
         _stack(config, model.target.size + encoder.value_size),
         _attention(config.attention, config.hidden_size, encoder.key_size),
-        _first(config.first, summary_size, config.hidden_size, config.num_layers),
+        _initial_state(config.initial_state, summary_size, config.hidden_size, config.num_layers),
         context_size=encoder.value_size,
     )
 
@@ -261,7 +269,7 @@ def _luong(
     return LuongDecoder(
         _stack(config, model.target.size + fed),
         _attention(config.attention, config.hidden_size, encoder.key_size),
-        _first(config.first, summary_size, config.hidden_size, config.num_layers),
+        _initial_state(config.initial_state, summary_size, config.hidden_size, config.num_layers),
         context_size=encoder.value_size,
         W_c=W_c,
         input_feeding=config.input_feeding,
@@ -327,7 +335,7 @@ def _readout(
     elif readout.kind == "maxout":
         layer = MaxoutLayer(size, readout.size, readout.bias)
     weight = target.weight
-    if config.tied == "none":
+    if config.tied_embeddings == "none":
         weight = drawn(target.weight.shape[0], layer.output_size)
     assert isinstance(weight, nn.Parameter)  # noqa: S101
     bias = readout.bias and readout.kind == "linear"

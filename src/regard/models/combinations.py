@@ -46,7 +46,7 @@ def problems(config: ModelConfig) -> Iterator[str]:
     """Say of each pair of parts that does not fit what would do."""
     yield from _width_problems(config)
     yield from _summary_problems(config)
-    yield from _first_problems(config)
+    yield from _initial_state_problems(config)
     yield from _score_problems(config)
     yield from _readout_problems(config)
 
@@ -71,15 +71,18 @@ def _every_step(decoder: DecoderConfig) -> bool:
 
 def _summary_problems(config: ModelConfig) -> Iterator[str]:
     encoder, decoder = config.encoder, config.decoder
-    first = getattr(decoder, "first", None)
+    initial_state = getattr(decoder, "initial_state", None)
     plain = isinstance(decoder, PlainDecoderConfig)
     fixed = _every_step(decoder) or (plain and "context" in config.readout.inputs)
     if config.summary == "none":
-        if first == "tanh":
-            yield "decoder.first = tanh maps a summary, but summary = none; summary = last would do"
+        if initial_state == "tanh":
+            yield (
+                "decoder.initial_state = tanh maps a summary, but summary = none; "
+                "summary = last would do"
+            )
         if fixed:
             yield "the decoder's context is a summary, but summary = none; summary = last would do"
-    elif first != "tanh" and not fixed:
+    elif initial_state != "tanh" and not fixed:
         yield (
             f"summary = {config.summary}, but nothing in the decoder asks for one; "
             "summary = none would do"
@@ -94,39 +97,46 @@ def _summary_problems(config: ModelConfig) -> Iterator[str]:
 
 
 def _mapped(config: ModelConfig) -> str:
-    """Advise a first state that is mapped from the summary."""
+    """Advise an initial state that is mapped from the summary."""
     summary = " and summary = last" if config.summary == "none" else ""
-    return f"decoder.first = tanh{summary} would do"
+    return f"decoder.initial_state = tanh{summary} would do"
 
 
-def _first_problems(config: ModelConfig) -> Iterator[str]:
+def _initial_state_problems(config: ModelConfig) -> Iterator[str]:
     encoder, decoder = config.encoder, config.decoder
     plain = isinstance(decoder, PlainDecoderConfig)
-    if plain and not _every_step(decoder) and getattr(decoder, "first", None) == "zero":
-        yield (f"decoder.first = zero tells the decoder nothing of the source; {_mapped(config)}")
+    if plain and not _every_step(decoder) and getattr(decoder, "initial_state", None) == "zero":
+        yield (
+            "decoder.initial_state = zero tells the decoder nothing of the source; "
+            f"{_mapped(config)}"
+        )
     if not isinstance(decoder, RecurrentDecoderConfig | ChoDecoderConfig):
         return
-    if decoder.first != "copy":
+    if decoder.initial_state != "copy":
         return
     if not isinstance(encoder, RecurrentEncoderConfig):
-        yield f"decoder.first = copy, but the encoder has no states to copy; {_mapped(config)}"
+        yield (
+            "decoder.initial_state = copy, but the encoder has no states to copy; "
+            f"{_mapped(config)}"
+        )
         return
     if encoder.bidirectional:
         yield (
-            "decoder.first = copy takes one state a layer, but encoder.bidirectional = true "
-            f"makes two; {_mapped(config)}"
+            "decoder.initial_state = copy takes one state a layer, but encoder.bidirectional = "
+            f"true makes two; {_mapped(config)}"
         )
     cell = getattr(decoder, "cell", "gru_before")
     if (encoder.cell == "lstm") != (cell == "lstm"):
         yield (
-            f"decoder.first = copy, but encoder.cell = {encoder.cell} and decoder.cell = {cell} "
-            f"do not carry the same things; {_mapped(config)}"
+            f"decoder.initial_state = copy, but encoder.cell = {encoder.cell} and decoder.cell = "
+            f"{cell} do not carry the same things; {_mapped(config)}"
         )
     for name in ("hidden_size", "num_layers"):
         theirs, ours = getattr(encoder, name), getattr(decoder, name, 1)
         if theirs != ours:
             yield (
-                f"decoder.first = copy, but encoder.{name} = {theirs} and decoder.{name} = {ours}; "
+                f"decoder.initial_state = copy, but encoder.{name} = {theirs} and decoder.{name} "
+                f"= {ours}; "
                 f"{_mapped(config)}"
             )
 
@@ -154,28 +164,29 @@ def _readout_problems(config: ModelConfig) -> Iterator[str]:
                     f"readout.inputs = {name}, but this decoder has none to show; "
                     "readout.inputs = new_state would do"
                 )
-    if config.tied == "none":
+    if config.tied_embeddings == "none":
         return
     for name, side in (("source", config.source), ("target", config.target)):
-        if side.one_hot and (name == "target" or config.tied == "all"):
+        if side.one_hot and (name == "target" or config.tied_embeddings == "all"):
             yield (
-                f"tied = {config.tied} shares the {name} embedding's matrix, but {name}.one_hot = "
-                "true has none; tied = none would do"
+                f"tied_embeddings = {config.tied_embeddings} shares the {name} embedding's "
+                f"matrix, but {name}.one_hot = true has none; tied_embeddings = none would do"
             )
     width = readout.size if readout.kind != "linear" else state_size(config)
     if readout.kind == "linear" and readout.inputs != ("new_state",):
         yield (
-            f"tied = {config.tied} makes the readout an embedding's matrix, but it has "
+            f"tied_embeddings = {config.tied_embeddings} makes the readout an embedding's matrix, "
+            "but it has "
             f"inputs = {list(readout.inputs)}; readout.kind = tanh and readout.size = "
             f"{config.target.size} would do"
         )
     elif width != config.target.size:
         yield (
-            f"tied = {config.tied} needs a readout as wide as target.size = "
+            f"tied_embeddings = {config.tied_embeddings} needs a readout as wide as target.size = "
             f"{config.target.size}, but it is {width} wide; target.size = {width} would do"
         )
-    if config.tied == "all" and config.source.size != config.target.size:
+    if config.tied_embeddings == "all" and config.source.size != config.target.size:
         yield (
-            f"tied = all needs one width, but source.size = {config.source.size} and "
-            f"target.size = {config.target.size}; tied = output would do"
+            f"tied_embeddings = all needs one width, but source.size = {config.source.size} and "
+            f"target.size = {config.target.size}; tied_embeddings = output would do"
         )

@@ -4,9 +4,9 @@ Equations and their sources stand with the parts; what is written here is which 
 """
 
 from collections.abc import Callable
-from difflib import get_close_matches
 from typing import Any, NamedTuple
 
+from regard.choices import nearest
 from regard.config.model import (
     AttentionConfig,
     BahdanauDecoderConfig,
@@ -22,7 +22,7 @@ from regard.config.model import (
     ReadoutConfig,
     RecurrentEncoderConfig,
     ScoreName,
-    Tied,
+    TiedEmbeddings,
     TransformerDecoderConfig,
     TransformerEncoderConfig,
     WindowName,
@@ -52,7 +52,7 @@ def cho2014(
         decoder = PlainDecoderConfig(context_every_step=True, **part)
     return ModelConfig(
         source=EmbeddingConfig(size=embedding_size, dropout=dropout),
-        target=EmbeddingConfig(size=embedding_size, dropout=dropout, zero_start=True),
+        target=EmbeddingConfig(size=embedding_size, dropout=dropout, zero_bos=True),
         encoder=RecurrentEncoderConfig(bidirectional=bidirectional, **part),
         summary="tanh",
         decoder=decoder,
@@ -93,7 +93,7 @@ def sutskever2014(
             bidirectional=bidirectional, reversed_source=not bidirectional, **part
         ),
         summary="last" if bidirectional else "none",
-        decoder=PlainDecoderConfig(first="tanh" if bidirectional else "copy", **part),
+        decoder=PlainDecoderConfig(initial_state="tanh" if bidirectional else "copy", **part),
         readout=ReadoutConfig(bias=False, dropout=dropout),
     )
 
@@ -173,7 +173,7 @@ def luong2015(
         encoder=RecurrentEncoderConfig(bidirectional=bidirectional, **part),
         summary="last" if bidirectional else "none",
         decoder=LuongDecoderConfig(
-            first="tanh" if bidirectional else "copy",
+            initial_state="tanh" if bidirectional else "copy",
             attention=attention,
             input_feeding=input_feeding,
             **part,
@@ -220,7 +220,7 @@ def vaswani2017(
     num_heads: int,
     num_layers: int,
     pre_norm: bool = False,
-    tied: Tied = "all",
+    tied_embeddings: TiedEmbeddings = "all",
     max_length: int = 1024,
     dropout: float = 0.0,
 ) -> ModelConfig:
@@ -249,7 +249,7 @@ def vaswani2017(
         encoder=TransformerEncoderConfig(**part),
         decoder=TransformerDecoderConfig(**part),
         readout=ReadoutConfig(bias=False),
-        tied=tied,
+        tied_embeddings=tied_embeddings,
     )
 
 
@@ -300,7 +300,7 @@ _PAPER_SIZES = {
 def preset(name: str) -> Callable[..., ModelConfig]:
     """Return a preset by its name, or say which there are."""
     if name not in PRESETS:
-        would = get_close_matches(name, PRESETS, n=1, cutoff=0)[0]
+        would = nearest(name, PRESETS)
         known = ", ".join(PRESETS)
         raise ConfigError(
             "model", [f"preset = {name}, but it must be one of {known}; {would} would do"]

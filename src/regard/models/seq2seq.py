@@ -16,12 +16,12 @@ from regard.encoders.summary import Summary
 from regard.errors import InputError
 from regard.nn.embedding import Embedding
 from regard.nn.encoded import Encoded
-from regard.nn.loss import agreeing_loss
+from regard.nn.loss import rdrop_loss
 from regard.nn.pointer import Pointed, Pointing
 from regard.nn.readouts import Readout
 from regard.nn.rows import Rows
 from regard.nn.scores import LocationScore
-from regard.symbols import PAD
+from regard.special_tokens import PAD
 
 
 @dataclass(frozen=True)
@@ -160,16 +160,16 @@ class Seq2Seq(nn.Module):
         target_mask: Bool[Tensor, "B T"],
         smoothing: float = 0.0,
         *,
-        agreement: float = 0.0,
+        rdrop_alpha: float = 0.0,
     ) -> Float[Tensor, ""]:
         """−Σ log p(y_t | y_<t, x), summed over visible words: what the logits of `forward` give.
 
         With agreement every line is read twice, and the readings are drawn together.
         """
-        if agreement:
+        if rdrop_alpha:
             twice = (torch.cat([x, x]) for x in (source, source_mask, words))
             logits = self(*twice).logits
-            return agreeing_loss(logits, target, target_mask, smoothing, agreement)
+            return rdrop_loss(logits, target, target_mask, smoothing, rdrop_alpha)
         memory, state = self.start(source, source_mask)
         previous = self.target_embedding(words, state.position)
         _, steps = self.decoder.unroll(state, previous, _looked_at(memory), need_weights=False)

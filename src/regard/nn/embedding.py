@@ -10,14 +10,14 @@ from regard.errors import InputError
 from regard.nn.drawn import drawn
 from regard.nn.dropout import Dropout
 from regard.nn.positions import LearnedPositions, SinusoidalPositions
-from regard.symbols import BOS
+from regard.special_tokens import BOS
 
 
 @final
 class Embedding(nn.Module):
     """e = E[word] · scale + P[position], with dropout on the sum.
 
-    With `zero_start` the word before the first is the zero vector (Cho et al. 2014), otherwise
+    With `zero_bos` the word before the first is the zero vector (Cho et al. 2014), otherwise
     the learned row of BOS. Without a size, E is the identity: a one at the word's id and zeros
     elsewhere, as wide as the vocabulary, nothing learned.
     """
@@ -29,7 +29,7 @@ class Embedding(nn.Module):
         *,
         scale: float = 1.0,
         positions: SinusoidalPositions | LearnedPositions | None = None,
-        zero_start: bool = False,
+        zero_bos: bool = False,
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
@@ -42,7 +42,7 @@ class Embedding(nn.Module):
         self.one_hot = size is None
         self.scale = scale
         self.positions = positions
-        self.zero_start = zero_start
+        self.zero_bos = zero_bos
         self.dropout = Dropout(dropout)
 
     def forward(
@@ -50,7 +50,7 @@ class Embedding(nn.Module):
     ) -> Float[Tensor, "B T E"]:
         """Embed words, the first of which stands at `position`, or at 0."""
         embedded = self._rows(words) * self.scale
-        if self.zero_start:
+        if self.zero_bos:
             embedded = embedded * (words != BOS)[..., None]
         if self.positions is not None:
             places = self.positions(_places(words, position, self.positions.max_length))

@@ -23,12 +23,12 @@ def summed_loss(
     return flat.masked_fill(~mask.flatten(), 0.0).sum()
 
 
-def agreeing_loss(
+def rdrop_loss(
     logits: Float[Tensor, "*C V"],
     target: Int[Tensor, "*B"],
     mask: Bool[Tensor, "*B"],
     smoothing: float,
-    agreement: float,
+    rdrop_alpha: float,
 ) -> Float[Tensor, ""]:
     """½ (L_1 + L_2) + ¼ a Σ_t (KL(p_1 ‖ p_2) + KL(p_2 ‖ p_1)): half of R-Drop (Liang et al. 2021).
 
@@ -41,4 +41,4 @@ def agreeing_loss(
     # both divergences at once: Σ p log(p/q) + Σ q log(q/p) = Σ (p − q)(log p − log q)
     apart = ((first.exp() - second.exp()) * (first - second)).sum(dim=-1)
     apart = apart.masked_fill(~mask, 0.0).sum()
-    return summed_loss(logits, *both, smoothing) / 2 + agreement / 4 * apart
+    return summed_loss(logits, *both, smoothing) / 2 + rdrop_alpha / 4 * apart

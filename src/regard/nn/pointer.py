@@ -15,7 +15,7 @@ from regard.nn.encoded import Encoded
 from regard.nn.masks import masked_softmax
 from regard.nn.rows import Rows
 from regard.nn.scores import BilinearScore
-from regard.symbols import PAD
+from regard.special_tokens import PAD
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from regard.search.history import GONE, Candidates, Ends, History, Seen, Slots
 from regard.search.ranking import NEVER, best, draw, generator, ranked
 from regard.search.request import Hypothesis, Options, Request
 from regard.search.rules import Rules
-from regard.symbols import BOS, EOS, PAD
+from regard.special_tokens import BOS, EOS, PAD
 
 
 def search(

@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float, Int
 from regard.errors import InputError
 from regard.search.ranking import NEVER
 from regard.search.request import Hypothesis, Options, Request, TreeNode
-from regard.symbols import EOS
+from regard.special_tokens import EOS
 
 GONE = -1
 """The place of a line that is no longer there."""

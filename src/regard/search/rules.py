@@ -9,7 +9,7 @@ from torch import Tensor
 
 from regard.search.ranking import NEVER
 from regard.search.request import Options, Request
-from regard.symbols import BOS, EOS, PAD
+from regard.special_tokens import BOS, EOS, PAD
 
 
 class Rules:

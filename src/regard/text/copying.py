@@ -1,13 +1,12 @@
 """What to print where a model said that it does not know the symbol."""
 
 from collections.abc import Collection, Sequence
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Protocol
 
+from regard.choices import UnknownMode, either, names_of
 from regard.errors import ConfigError, InputError
-from regard.symbols import UNKNOWN
+from regard.special_tokens import UNKNOWN
 from regard.text.vocabulary import SPECIALS
-
-Mode = Literal["copy", "mark"]
 
 MARK = "�"
 
@@ -26,7 +25,7 @@ def replace_unknown(
     tokens: Sequence[str],
     source_tokens: Sequence[str],
     weights: Rows | None,
-    mode: Mode,
+    mode: UnknownMode,
     unknown: Sequence[bool] | None = None,
     banned: Collection[str] = (),
 ) -> list[str]:
@@ -38,8 +37,9 @@ def replace_unknown(
     says which tokens are meant; without it, those spelled `<unk>`, which a text may also hold as an
     ordinary symbol.
     """
-    if mode not in get_args(Mode):
-        raise ConfigError("search", [f"unknown = {mode!r}, but it must be copy or mark"])
+    if mode not in names_of(UnknownMode):
+        modes = either(names_of(UnknownMode))
+        raise ConfigError("search", [f"unknown = {mode!r}, but it must be {modes}"])
     if unknown is None:
         unknown = [token == SPECIALS[UNKNOWN] for token in tokens]
     if mode == "mark" or weights is None or not source_tokens:

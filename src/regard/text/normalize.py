@@ -3,9 +3,10 @@
 import unicodedata
 from typing import Literal, cast
 
+from regard.choices import Normalization, either, names_of
 from regard.errors import ConfigError
 
-FORMS = ("NFC", "NFD", "NFKC", "none")
+FORMS = names_of(Normalization)
 
 
 def normalize(line: str, form: str) -> str:
@@ -16,9 +17,7 @@ def normalize(line: str, form: str) -> str:
     (ﬁ is fi, ① is 1, a no-break space is a space).
     """
     if form not in FORMS:
-        raise ConfigError(
-            "text", [f"normalization = {form!r}, but it must be NFC, NFD, NFKC or none"]
-        )
+        raise ConfigError("text", [f"normalization = {form!r}, but it must be {either(FORMS)}"])
     if form == "none":
         return line
     return unicodedata.normalize(cast(Literal["NFC", "NFD", "NFKC"], form), line)

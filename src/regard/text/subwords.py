@@ -3,12 +3,10 @@
 import io
 import random
 from collections.abc import Iterable
-from typing import Literal, get_args
 
+from regard.choices import SubwordName, either, names_of
 from regard.errors import ConfigError, InputError
 from regard.text.tokenizers import Subwords, subword_text
-
-Kind = Literal["unigram", "bpe"]
 
 MAX_LINES = 500_000
 """Lines that are learned from; of more, a sample drawn by the seed."""
@@ -20,15 +18,17 @@ MAX_LENGTH = 1000
 _UNKNOWN_PIECE = "▁▁"
 
 
-def train_subwords(lines: Iterable[str], vocabulary_size: int, kind: Kind, seed: int) -> Subwords:
+def train_subwords(
+    lines: Iterable[str], vocabulary_size: int, kind: SubwordName, seed: int
+) -> Subwords:
     """Learn about `vocabulary_size` pieces: the same lines and seed give the same bytes.
 
     Where the lines do not hold so many pieces, the most that they do; where they have more
     characters than that, one for each. The result's `vocabulary_size` says how many there are.
     """
     problems = []
-    if kind not in get_args(Kind):
-        problems.append(f"subword kind = {kind!r}, but it must be unigram or bpe")
+    if kind not in names_of(SubwordName):
+        problems.append(f"subword kind = {kind!r}, but it must be {either(names_of(SubwordName))}")
     if vocabulary_size < 1:
         problems.append(f"vocabulary_size = {vocabulary_size}, but it must be at least 1")
     if problems:
@@ -64,7 +64,7 @@ def _parts(line: str) -> Iterable[str]:
     return dict.fromkeys(text[i : i + MAX_LENGTH].strip() for i in starts)
 
 
-def _trained(texts: list[str], size: int, kind: Kind) -> bytes:
+def _trained(texts: list[str], size: int, kind: SubwordName) -> bytes:
     """Return the bytes of a model that has `size` pieces, or as many as there can be."""
     from sentencepiece import SentencePieceTrainer
 

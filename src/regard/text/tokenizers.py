@@ -1,4 +1,4 @@
-"""A line ⇄ its tokens: characters, words, symbols between spaces, sounds, subwords, tagged letters.
+"""A line ⇄ its tokens: one class per tokenizer.
 
 For every tokenizer join(split(line)) is the line: exactly so for characters, with tags or without;
 for the others any run of white space is one space, and there is none at either end. White space is
@@ -20,6 +20,7 @@ from typing import Any, ClassVar, final
 
 from typing_extensions import override
 
+from regard.choices import RENAMED_TOKENIZERS, either
 from regard.errors import InputError
 from regard.text.escapes import escape, unescape
 from regard.text.normalize import FORMS, normalize
@@ -73,10 +74,10 @@ class Characters(Tokenizer):
 
 @final
 @dataclass(frozen=True)
-class Symbols(Tokenizer):
-    """What stands between spaces is a token: phones, tags, text that was cut elsewhere."""
+class Whitespace(Tokenizer):
+    """Tokens are separated by spaces: phonemes, tags, text that was split elsewhere."""
 
-    kind: ClassVar[str] = "symbols"
+    kind: ClassVar[str] = "whitespace"
 
     @override
     def split(self, line: str) -> list[str]:
@@ -89,53 +90,52 @@ class Symbols(Tokenizer):
 
 @final
 @dataclass(frozen=True)
-class Sounds(Tokenizer):
-    """Symbols between spaces: the letters of each are a token, each mark behind them another.
+class Phonemes(Tokenizer):
+    """Phonemes are separated by spaces: the letters of each are a token, each mark another.
 
-    `t͡ʃʰ aː` is `t͡ʃ ◌ʰ a ◌ː`, so that what is learned of a length or a tone is learned of all
-    sounds that have it. Accents that are written into their letters are marks too: lines come and
-    go in a normalization form, and only `none` leaves those where they are. A ◌ of the text itself
-    is escaped.
+    `t͡ʃʰ aː` is `t͡ʃ ◌ʰ a ◌ː`, so that a model learns a length or a tone once for all phonemes.
+    Accents that are composed with their letters are marks too, except with the form `none`: `join`
+    composes them again. A ◌ of the text itself is escaped.
     """
 
-    kind: ClassVar[str] = "sounds"
+    kind: ClassVar[str] = "phonemes"
     form: str = "NFC"
 
     def __post_init__(self) -> None:
         if self.form not in FORMS:
-            names = f"{', '.join(FORMS[:-1])} or {FORMS[-1]}"
-            raise ValueError(f"form of sounds = {shortened(self.form)}, but it must be {names}")
+            form = shortened(self.form)
+            raise ValueError(f"form of phonemes = {form}, but it must be {either(FORMS)}")
 
     @override
     def split(self, line: str) -> list[str]:
         apart = line if self.form == "none" else normalize(line, "NFD")
-        return [token for symbol in apart.split() for token in _sound(symbol)]
+        return [token for phoneme in apart.split() for token in _split_marks(phoneme)]
 
     @override
     def join(self, tokens: Iterable[str]) -> str:
-        symbols: list[str] = []
+        phonemes: list[str] = []
         for token in tokens:
             if not token.startswith(CIRCLE):
-                symbols.append(unescape(token, CIRCLE))
-            elif symbols:
-                symbols[-1] += token[1:]
+                phonemes.append(unescape(token, CIRCLE))
+            elif phonemes:
+                phonemes[-1] += token[1:]
             else:
-                symbols.append(token[1:])
-        return _squeezed(normalize(" ".join(symbols), self.form))
+                phonemes.append(token[1:])
+        return _squeezed(normalize(" ".join(phonemes), self.form))
 
     @override
     def to_json(self) -> dict[str, str]:
         return {"kind": self.kind, "form": self.form}
 
 
-def _sound(symbol: str) -> list[str]:
-    """Cut the marks off the end of a symbol, unless there is nothing else."""
-    letters = len(symbol)
-    while letters and _is_mark(symbol[letters - 1]):
+def _split_marks(phoneme: str) -> list[str]:
+    """Split the marks from the end of a phoneme, unless there is nothing else."""
+    letters = len(phoneme)
+    while letters and _is_mark(phoneme[letters - 1]):
         letters -= 1
     # a tone that stands by itself
-    letters = letters or len(symbol)
-    return [escape(symbol[:letters], CIRCLE), *(CIRCLE + mark for mark in symbol[letters:])]
+    letters = letters or len(phoneme)
+    return [escape(phoneme[:letters], CIRCLE), *(CIRCLE + mark for mark in phoneme[letters:])]
 
 
 def _is_mark(character: str) -> bool:
@@ -284,10 +284,10 @@ def _squeezed(line: str) -> str:
     return " ".join(line.split())
 
 
-_PLAIN: dict[str, type[Characters | Symbols | Tagged | Words]] = {
-    plain.kind: plain for plain in (Characters, Words, Symbols, Tagged)
+_PLAIN: dict[str, type[Characters | Whitespace | Tagged | Words]] = {
+    plain.kind: plain for plain in (Characters, Words, Whitespace, Tagged)
 }
-_MORE = {Sounds.kind: "form", Subwords.kind: "model"}
+_MORE = {Phonemes.kind: "form", Subwords.kind: "model"}
 """What a kind has besides its name."""
 
 KINDS = (*_PLAIN, *_MORE)
@@ -296,7 +296,7 @@ KINDS = (*_PLAIN, *_MORE)
 
 def plain_tokenizer(kind: str, form: str) -> Tokenizer:
     """Return a tokenizer of a kind that learns nothing, for lines in a normalization form."""
-    return Sounds(form) if kind == Sounds.kind else _PLAIN[kind]()
+    return Phonemes(form) if kind == Phonemes.kind else _PLAIN[kind]()
 
 
 def tokenizer_from_json(value: object) -> Tokenizer:
@@ -304,9 +304,12 @@ def tokenizer_from_json(value: object) -> Tokenizer:
     if not isinstance(value, dict):
         raise ValueError(f"tokenizer = {shortened(value)}, but it must be an object with a kind")
     kind = value.get("kind")
+    if isinstance(kind, str):
+        kind = RENAMED_TOKENIZERS.get(kind, kind)
     if kind not in KINDS:
-        names = f"{', '.join(KINDS[:-1])} or {KINDS[-1]}"
-        raise ValueError(f"tokenizer kind = {shortened(kind)}, but it must be {names}")
+        raise ValueError(
+            f"tokenizer kind = {shortened(value.get('kind'))}, but it must be {either(KINDS)}"
+        )
     expected = {"kind"} | ({_MORE[kind]} if kind in _MORE else set())
     if value.keys() != expected:
         raise ValueError(

@@ -13,8 +13,8 @@ from typing import Any, Literal, final
 import numpy as np
 from jaxtyping import Float
 
+from regard.atomic_files import replace_file
 from regard.errors import ConfigError, DataError, unreadable, unwritable
-from regard.files import replace_file
 
 Method = Literal["cbow", "skip-gram"]
 

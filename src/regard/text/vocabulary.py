@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import final
 
 from regard.errors import ConfigError, InputError
-from regard.symbols import BOS, EOS, PAD, UNKNOWN
+from regard.special_tokens import BOS, EOS, PAD, UNKNOWN
 
 _WRITTEN = {PAD: "<pad>", UNKNOWN: "<unk>", BOS: "<s>", EOS: "</s>"}
 SPECIALS = tuple(_WRITTEN[i] for i in range(len(_WRITTEN)))

@@ -1,1 +1,1 @@
-"""Teach a model: the loop, its loss, schedule and optimizer, the state it can go on from."""
+"""Training: the loop, optimizer and schedule, checkpoints, resume, early stopping, reports."""

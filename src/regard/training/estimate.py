@@ -5,20 +5,22 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from regard.training.loop import Job, make_gradients, stream, update
+from regard.training.early_stopping import TrainingProgress
+from regard.training.loop import TrainingJob, make_gradients, training_batches, update
 from regard.training.optimizer import make_optimizer
-from regard.training.state import Progress
 
 TRIALS = 3
 
 
-def estimate(job: Job, validation_seconds: Callable[[], float], done: int = 0) -> str:
+def estimate(job: TrainingJob, validation_seconds: Callable[[], float], done: int = 0) -> str:
     """Say how long the updates that are left, with their validations, take at most."""
     config = job.config
     trial = replace(job, model=copy.deepcopy(job.model))
     optimizer, gradients = make_optimizer(trial.model, config), make_gradients(trial.model, config)
-    batches = stream(job, Progress())
-    groups = [[next(batches)[2] for _ in range(config.accumulate)] for _ in range(TRIALS)]
+    batches = training_batches(job, TrainingProgress())
+    groups = [
+        [next(batches)[2] for _ in range(config.gradient_accumulation_steps)] for _ in range(TRIALS)
+    ]
     # the first time is slower than any that follows, and on a GPU that of each shape
     for _ in "ab":
         start = time.perf_counter()

@@ -15,7 +15,7 @@ def explain_training(model: Seq2Seq, config: TrainConfig, device: str) -> dict[s
     """Return what runs in an update of a model, part by part; the device need not exist here."""
     precision = PRECISIONS.explain(PrecisionRequest(config.precision, device))
     call = Call(device, assumed_precision=precision.implementation)
-    why_all_logits = "R-Drop compares the logits of two passes" if config.agreement else None
+    why_all_logits = "R-Drop compares the logits of two passes" if config.rdrop_alpha else None
     was_training = model.training
     model.train()
     try:

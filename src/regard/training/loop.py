@@ -1,4 +1,4 @@
-"""The loop, on one screen: updates, validations, saves, and when to stop."""
+"""The training loop, on one screen: updates, validations, saves, and when to stop."""
 
 import math
 import time
@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, final
 
 import torch
 from jaxtyping import Float
@@ -21,131 +21,101 @@ from regard.data.buckets import Buckets
 from regard.data.corpus import Corpus
 from regard.errors import InputError
 from regard.models.seq2seq import Seq2Seq
+from regard.training.cuda_graphs import CudaGraphStep
+from regard.training.determinism import deterministic
+from regard.training.early_stopping import TrainingProgress
 from regard.training.explain import why_not_cuda_graph
 from regard.training.optimizer import make_optimizer
-from regard.training.recorded import Recorded, ahead, repeatable
+from regard.training.prefetch import prefetch
+from regard.training.progress_report import ProgressReport, ValidationResult
+from regard.training.run_folder import RunFolder
 from regard.training.schedule import learning_rate
-from regard.training.state import Progress, RunFolder
 
 
-class Sample(NamedTuple):
-    """One line of the validation, to look at: what stood there, what is right, what came out.
-
-    Where there is attention, also its tokens, and the weights of each (the end's last) over those
-    of the source.
-    """
-
-    source: str
-    target: str
-    output: str
-    source_tokens: tuple[str, ...] = ()
-    tokens: tuple[str, ...] = ()
-    weights: tuple[tuple[float, ...], ...] = ()
-
-
-class Validation(NamedTuple):
-    """What was found, by which recipe, and two lines: another each time, and one throughout."""
-
-    score: float
-    sample: Sample | None = None
-    watched: Sample | None = None
-    signature: str = ""
-
-
-class Report(Protocol):
-    """Who is told how it goes."""
-
-    def start(self, step: int) -> None:
-        """Before the first update: how many there have been."""
-
-    def update(self, step: int, loss: float, rate: float, tokens: int) -> None:
-        """After an update: the mean loss of a word, the learning rate, the words in it."""
-
-    def validating(self, step: int) -> None:
-        """Before a validation, which may take a while."""
-
-    def validation(self, step: int, found: Validation, best: float) -> None:
-        """After a validation; `best` is the best score so far, this one included."""
-
-
+@final
 @dataclass(frozen=True)
-class Job:
-    """What is to be learned, from what, under which settings, and where it is kept.
+class TrainingJob:
+    """A model, the pairs it learns from, the settings, and the folder of the run.
 
-    `validate` scores a model on lines it has not seen; `recipe` is all that decides the result. A
-    job that is `reopened` has new settings, which may let a finished run go on.
+    `validate` scores a model on pairs that it does not learn from. `recipe` is everything that
+    decides the result. With `settings_changed`, new settings may let a finished run continue.
     """
 
     model: Seq2Seq
     corpus: Corpus
     config: TrainConfig
     folder: RunFolder
-    validate: Callable[[Seq2Seq], Validation]
+    validate: Callable[[Seq2Seq], ValidationResult]
     higher_is_better: bool
     recipe: dict[str, Any]
-    reopened: bool = False
+    settings_changed: bool = False
 
 
-def train(job: Job, report: Report, stop: Callable[[], bool] = lambda: False) -> Progress:
-    """Teach the model, from its last saved state on; `stop` is asked after every update."""
-    with repeatable(job.model.device, job.config.precision):
+def train(
+    job: TrainingJob, report: ProgressReport, stop: Callable[[], bool] = lambda: False
+) -> TrainingProgress:
+    """Train from the last saved state on, until `stop`, called after each update, returns True."""
+    with deterministic(job.model.device, job.config.precision):
         return _train(job, report, stop)
 
 
-def _train(job: Job, report: Report, stop: Callable[[], bool]) -> Progress:
+def _train(job: TrainingJob, report: ProgressReport, stop: Callable[[], bool]) -> TrainingProgress:
     config, model = job.config, job.model
     on_gpu = model.device.type == "cuda"
     optimizer, gradients = make_optimizer(model, config), make_gradients(model, config)
     progress = job.folder.load(model, optimizer)
-    if job.reopened:
-        tired = 0 < config.patience <= progress.stale
-        progress = replace(progress, finished=progress.step >= config.max_steps or tired)
+    if job.settings_changed:
+        finished = progress.step >= config.max_steps or progress.out_of_patience(config.patience)
+        progress = replace(progress, finished=finished)
     job.folder.shorten_log(progress.step)
     deadline = time.monotonic() + 60 * config.max_minutes if config.max_minutes else float("inf")
-    losses = _Losses(job, report, late=on_gpu)
+    losses = _LossReporter(job, report, delay=int(on_gpu))
     report.start(progress.step)
-    made = stream(job, progress)
-    # a thread that makes them in advance ends with the run, however that ends
-    with closing(ahead(made) if on_gpu else made) as batches:
+    stream = training_batches(job, progress)
+    # closing ends the prefetch thread, however the run ends
+    with closing(prefetch(stream) if on_gpu else stream) as batches:
         while not progress.finished:
-            group = list(islice(batches, config.accumulate))
-            progress = replace(
-                progress, step=progress.step + 1, epoch=group[-1][0], batch=group[-1][1]
-            )
-            taken = [batch for _, _, batch in group]
-            losses.add(progress.step, *update(job, optimizer, gradients, taken, progress.step))
-            last = progress.step >= config.max_steps or time.monotonic() > deadline
-            if progress.step % config.validate_every == 0 or last:
-                losses.tell()
+            # gradient accumulation: one update for several batches
+            group = list(islice(batches, config.gradient_accumulation_steps))
+            epoch, batch_number, _ = group[-1]
+            step = progress.step + 1
+            progress = replace(progress, step=step, epoch=epoch, batch=batch_number)
+            update_batches = [position.batch for position in group]
+            losses.add(step, *update(job, optimizer, gradients, update_batches, step))
+            last = step >= config.max_steps or time.monotonic() > deadline
+            if step % config.validate_every == 0 or last:
+                losses.report_all()
                 progress = _validate(job, progress, report)
-                last = last or 0 < config.patience <= progress.stale
+                # early stopping
+                last = last or progress.out_of_patience(config.patience)
             interrupted = stop()
             progress = replace(progress, finished=last)
-            if progress.step % config.save_every == 0 or last or interrupted:
-                losses.tell()
+            if step % config.save_every == 0 or last or interrupted:
+                losses.report_all()
                 job.folder.save(progress, model, optimizer, job.recipe)
             if interrupted:
                 break
     return progress
 
 
-class _Losses:
-    """Tells of updates when their losses are known: of a GPU's one late, so that it never waits."""
+@final
+class _LossReporter:
+    """Reports the loss of each update; on a GPU one update late, so as not to wait for it."""
 
-    def __init__(self, job: Job, report: Report, *, late: bool) -> None:
-        self.job, self.report, self.late = job, report, int(late)
-        self.waiting: list[tuple[int, Callable[[], float], int]] = []
+    def __init__(self, job: TrainingJob, report: ProgressReport, *, delay: int) -> None:
+        self.job, self.report, self.delay = job, report, delay
+        self.pending: list[tuple[int, Callable[[], float], int]] = []
 
-    def add(self, step: int, loss: Callable[[], float], tokens: int) -> None:
-        """Take on an update, and tell of those before it."""
-        self.waiting.append((step, loss, tokens))
-        self.tell(self.late)
+    def add(self, step: int, read_loss: Callable[[], float], tokens: int) -> None:
+        """Add an update, and report those before it."""
+        self.pending.append((step, read_loss, tokens))
+        self.report_all(self.delay)
 
-    def tell(self, keep: int = 0) -> None:
-        """Tell of all but the last few, in their order."""
-        while len(self.waiting) > keep:
-            step, loss, tokens = self.waiting.pop(0)
-            if not math.isfinite(total := loss()):
+    def report_all(self, except_last: int = 0) -> None:
+        """Report all updates except the last few, in their order."""
+        while len(self.pending) > except_last:
+            step, read_loss, tokens = self.pending.pop(0)
+            if not math.isfinite(total := read_loss()):
                 raise _diverged(f"the loss of update {step} is {total}")
             mean, rate = total / tokens, learning_rate(self.job.config, step)
             self.report.update(step, mean, rate, tokens)
@@ -153,47 +123,61 @@ class _Losses:
                 self.job.folder.log({"step": step, "loss": mean, "rate": rate, "tokens": tokens})
 
 
-def stream(job: Job, progress: Progress) -> Generator[tuple[int, int, Batch], None, None]:
-    """Yield batches without end from a position on, each with the position behind it.
+class BatchPosition(NamedTuple):
+    """A batch, and the position behind it in its epoch."""
 
-    Where work is recorded, there are few shapes of them.
+    epoch: int
+    batch_number: int
+    batch: Batch
+
+
+def training_batches(
+    job: TrainingJob, progress: TrainingProgress
+) -> Generator[BatchPosition, None, None]:
+    """Yield batches without end, starting at a position.
+
+    For CUDA graphs, batches are padded to few shapes.
     """
     corpus, config = job.corpus, job.config
     lengths = corpus.source_lengths, corpus.target_lengths
     buckets = Buckets(*lengths, config.batch_tokens, config.seed)
-    rooms = buckets.rooms() if job.model.device.type == "cuda" else None
+    shapes = buckets.rooms() if job.model.device.type == "cuda" else None
     epoch, first = progress.epoch, progress.batch
     while True:
         rows = buckets.epoch(epoch)
         for number in range(first, len(rows)):
             batch = make_batch(corpus, rows[number])
-            yield epoch, number + 1, batch.filled(*rooms.shape(*batch.shape)) if rooms else batch
+            if shapes is not None:
+                batch = batch.filled(*shapes.shape(*batch.shape))
+            yield BatchPosition(epoch, number + 1, batch)
         epoch, first = epoch + 1, 0
 
 
 Gradients = Callable[[list[Batch], int], Callable[[], float]]
-"""(batches, words in them) → reads their summed loss; adds gradients of the mean loss of a word."""
+"""(batches, their tokens) → a function that reads the summed loss; adds the gradients of the mean
+loss per token to those of the parameters."""
 
 
 def make_gradients(model: Seq2Seq, config: TrainConfig) -> Gradients:
-    """Return what computes gradients where the model is."""
-    loss_of = partial(batch_loss, model, config)
+    """Return what computes gradients: CUDA graphs on a GPU, eager calls elsewhere."""
+    loss_of_batch = partial(batch_loss, model, config)
     if why_not_cuda_graph(model.device.type) is None:
-        return Recorded(model, loss_of)
-    return partial(plain_gradients, loss_of)
+        return CudaGraphStep(model, loss_of_batch)
+    return partial(eager_gradients, loss_of_batch)
 
 
 def batch_loss(model: Seq2Seq, config: TrainConfig, batch: Batch) -> Float[Tensor, ""]:
-    """Return the summed loss of a batch, wherever it lies."""
+    """Return the summed loss of a batch, in mixed precision if the settings say so."""
     device = model.device
-    rough = config.precision == "bfloat16" and kernels.has_bfloat16(device.type)
-    with torch.autocast(device.type, torch.bfloat16, enabled=rough):
+    low_precision = config.precision == "bfloat16" and kernels.has_bfloat16(device.type)
+    # mixed precision (autocast)
+    with torch.autocast(device.type, torch.bfloat16, enabled=low_precision):
         b = batch.to(device)
-        given = b.source, b.source_mask, b.fed, b.target, b.target_mask
-        return model.loss(*given, config.label_smoothing, agreement=config.agreement)
+        lines = b.source, b.source_mask, b.fed, b.target, b.target_mask
+        return model.loss(*lines, config.label_smoothing, rdrop_alpha=config.rdrop_alpha)
 
 
-def plain_gradients(
+def eager_gradients(
     loss: Callable[[Batch], Tensor], batches: list[Batch], tokens: int
 ) -> Callable[[], float]:
     """Add gradients batch by batch."""
@@ -206,70 +190,56 @@ def plain_gradients(
 
 
 def update(
-    job: Job, optimizer: Optimizer, gradients: Gradients, batches: list[Batch], step: int
+    job: TrainingJob, optimizer: Optimizer, gradients: Gradients, batches: list[Batch], step: int
 ) -> tuple[Callable[[], float], int]:
-    """Make one update; return what reads its summed loss, and how many words there were."""
+    """Make one update; return a function that reads its summed loss, and its number of tokens."""
     model, config = job.model, job.config
-    # saying it to every part again would take longer than some updates
+    # `train()` visits every module, which takes longer than some updates
     if not model.training:
         model.train()
-    # dropout depends on the seed and this update alone, however the run came here
+    # dropout depends on the seed and this update alone, also after a resume
     torch.manual_seed(config.seed * 1_000_003 + step)
     tokens = sum(batch.num_tokens for batch in batches)
-    loss = gradients(batches, tokens)
-    if config.clip_norm:
-        torch.nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm)
+    read_loss = gradients(batches, tokens)
+    # gradient clipping
+    if config.max_grad_norm:
+        torch.nn.utils.clip_grad_norm_(model.parameters(), config.max_grad_norm)
     for group in optimizer.param_groups:
         group["lr"] = learning_rate(config, step)
     optimizer.step()
-    # a gradient that was recorded stays in its place
-    optimizer.zero_grad(set_to_none=not isinstance(gradients, Recorded))
-    return loss, tokens
+    # a CUDA graph writes to the gradient tensors that it was captured with
+    optimizer.zero_grad(set_to_none=not isinstance(gradients, CudaGraphStep))
+    return read_loss, tokens
 
 
-def _validate(job: Job, progress: Progress, report: Report) -> Progress:
-    """Score the model, and keep its weights if they are worth keeping."""
+def _validate(
+    job: TrainingJob, progress: TrainingProgress, report: ProgressReport
+) -> TrainingProgress:
+    """Score the model, and save a checkpoint of it."""
     config = job.config
-    report.validating(progress.step)
+    report.begin_validation(progress.step)
     if not all(bool(weight.isfinite().all()) for weight in job.model.parameters()):
         raise _diverged(f"a weight after update {progress.step} is not finite")
-    found = job.validate(job.model.eval())
-    score = found.score
-    keep, best_of = max(1, config.average), config.average_of == "best"
-    progress = progress.validated(
-        score, higher_is_better=job.higher_is_better, keep=keep, best_of=best_of
+    validation = job.validate(job.model.eval())
+    progress = progress.after_validation(
+        validation.score,
+        higher_is_better=job.higher_is_better,
+        # those that checkpoint averaging needs
+        num_checkpoints=max(1, config.average_checkpoints),
+        best_of=config.average_checkpoints_from == "best",
     )
     job.folder.save_checkpoint(progress.step, job.model)
-    shown = {"sample": found.sample, "watched": found.watched}
-    lines = {name: None if x is None else x._asdict() for name, x in shown.items()}
-    scores = {"score": score, "best": progress.best, "metric": config.metric}
-    job.folder.log({"step": progress.step, "signature": found.signature, **lines, **scores})
-    report.validation(progress.step, found, score if progress.best is None else progress.best)
+    samples = {"sample": validation.sample, "watched": validation.fixed_sample}
+    entry: dict[str, Any] = {
+        name: None if line is None else line._asdict() for name, line in samples.items()
+    }
+    entry |= {"score": validation.score, "best": progress.best, "metric": config.metric}
+    job.folder.log({"step": progress.step, "signature": validation.signature, **entry})
+    best = validation.score if progress.best is None else progress.best
+    report.end_validation(progress.step, validation, best)
     return progress
 
 
-def _diverged(what: str) -> InputError:
-    return InputError(f"{what}, but it must be a number; a smaller train.learning_rate would do")
-
-
-def learned(job: Job, progress: Progress) -> Seq2Seq:
-    """Return the model with the weights that the settings choose.
-
-    The mean of the best is taken where it scores no worse than the best of them alone.
-    """
-    steps = [step for _, step in progress.kept] if job.config.average else [progress.best_step]
-    model = _with_weights(job, steps)
-    if job.config.average_of == "best" and len(steps) > 1:
-        sign = 1 if job.higher_is_better else -1
-        if progress.best is not None and sign * job.validate(model).score < sign * progress.best:
-            return _with_weights(job, [progress.best_step])
-    return model
-
-
-def _with_weights(job: Job, steps: list[int]) -> Seq2Seq:
-    """Give the model the mean weights of some checkpoints."""
-    weights = job.folder.average(steps)
-    with torch.no_grad():
-        for name, parameter in job.model.named_parameters():
-            parameter.copy_(weights[name])
-    return job.model.eval()
+def _diverged(problem: str) -> InputError:
+    would = "a smaller train.learning_rate would do"
+    return InputError(f"{problem}, but it must be a number; {would}")

@@ -4,11 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, final
 
+from regard.choices import UnknownMode
 from regard.errors import InputError
 from regard.search import Options, Request
 from regard.translator.translation import Translation
-
-Unknown = Literal["copy", "mark"]
 
 
 def each_of(things: Iterable[Any], name: Literal["lines", "pairs"]) -> Iterable[Any]:
@@ -74,4 +73,4 @@ class Asked:
     request: Request | None
     options: Options
     batch_size: int
-    unknown: Unknown
+    unknown: UnknownMode

@@ -13,7 +13,7 @@ from regard.inference.batch_invariance import TiledBatch
 from regard.inference.prepare import prepare_for_inference
 from regard.inference.step_decoder import ReferenceStepDecoder
 from regard.models.seq2seq import Seq2Seq
-from regard.symbols import BOS, EOS
+from regard.special_tokens import BOS, EOS
 
 HELD = 2**23
 """Most logits and weights of a tile that are held at once: those of copies are not kept."""

@@ -16,15 +16,16 @@ from unicodedata import category
 import numpy as np
 from jaxtyping import Float
 
+from regard.choices import UnknownMode
 from regard.config.settings import SearchConfig, Settings
 from regard.errors import ConfigError, InputError
 from regard.models.seq2seq import Seq2Seq
 from regard.saved_model import SavedModel, save_model
 from regard.search import Hypothesis, Options, Request, TreeNode, search
-from regard.symbols import UNKNOWN
+from regard.special_tokens import UNKNOWN
 from regard.text.copying import MARK, replace_unknown
 from regard.text.side import Side
-from regard.translator.asked import Asked, Reading, Unknown, each_of, pair_of
+from regard.translator.asked import Asked, Reading, each_of, pair_of
 from regard.translator.forced import forced, influence
 from regard.translator.translation import Branch, Translation
 
@@ -80,7 +81,7 @@ class Translator:
         banned: Iterable[str] = (),
         candidates: int = 0,
         tree: bool = False,
-        unknown: Unknown = "copy",
+        unknown: UnknownMode = "copy",
         progress: Callable[[int], None] | None = None,
         **settings: Any,
     ) -> Translation | list[Translation]:
@@ -109,7 +110,7 @@ class Translator:
         banned: Iterable[str] = (),
         candidates: int = 0,
         tree: bool = False,
-        unknown: Unknown = "copy",
+        unknown: UnknownMode = "copy",
         **settings: Any,
     ) -> list[Asked]:
         """Read lines for `answer`, or refuse them; the arguments are those of `translate`."""

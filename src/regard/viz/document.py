@@ -6,9 +6,9 @@
 from collections.abc import Sequence
 from html import escape
 
+from regard.terminal_text import arrow_heading, visible_words
 from regard.viz.alignment import ATTENTION, Alignment
 from regard.viz.html import to_html
-from regard.viz.labels import heading, readable
 from regard.viz.svg import describe
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -36,15 +36,17 @@ def document(title: str, body: str, style: str = "") -> str:
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(readable(title))}</title>\n<style>\n{STYLE}\n{style}</style>\n</head>\n"
+        f"<title>{escape(visible_words(title))}</title>\n<style>\n{STYLE}\n{style}</style>\n</head>\n"
         f"<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
     )
 
 
 def to_page(alignment: Alignment, lines: Sequence[str] = (), caption: str = ATTENTION) -> str:
     """Draw the weights on a page of their own, under their two lines."""
-    parts = [f'<h1 dir="auto">{escape(heading(line))}</h1>' for line in lines[:1]]
-    parts += [f'<p dir="auto">→ <strong>{escape(heading(line))}</strong></p>' for line in lines[1:]]
+    parts = [f'<h1 dir="auto">{escape(arrow_heading(line))}</h1>' for line in lines[:1]]
+    parts += [
+        f'<p dir="auto">→ <strong>{escape(arrow_heading(line))}</strong></p>' for line in lines[1:]
+    ]
     told = describe(alignment, "").strip()
     parts += [
         to_html(alignment),

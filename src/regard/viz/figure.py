@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from rich.cells import cell_len
 
 from regard.errors import InputError
+from regard.terminal_text import arrow_heading, fit, visible_token
 from regard.viz.alignment import ATTENTION, Alignment
 from regard.viz.colors import ANCHORS, css, ink, percent, ramp
 from regard.viz.fonts import families, nameless
-from regard.viz.labels import fit, heading, visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,8 +44,8 @@ def to_image(
             "a file that ends in .svg or .html, would do"
         ) from error
     drawn = alignment.source, alignment.target
-    source, target = ([fit(visible(token), LONGEST) for token in tokens] for tokens in drawn)
-    title = [heading(line) for line in lines]
+    source, target = ([fit(visible_token(token), LONGEST) for token in tokens] for tokens in drawn)
+    title = [arrow_heading(line) for line in lines]
     everything = "".join((*source, *target, *title, caption))
     plain = nameless(everything)
     source, target, title = ([x.translate(plain) for x in part] for part in (source, target, title))

@@ -6,9 +6,9 @@ Labels take the color and the direction that the page has for them; only cells b
 from collections.abc import Iterator
 from html import escape
 
+from regard.terminal_text import token_label, visible_token
 from regard.viz.alignment import Alignment
 from regard.viz.colors import css, ink, percent, ramp
-from regard.viz.labels import alone, visible
 
 CLEAR = "background:transparent;color:inherit;border:0;font-weight:normal;white-space:nowrap"
 
@@ -20,7 +20,7 @@ def to_html(alignment: Alignment) -> str:
     """
     heads = "".join(
         f'<th scope="col" dir="auto" style="{CLEAR};padding:2px 6px;text-align:center">'
-        f"{escape(visible(token))}</th>"
+        f"{escape(visible_token(token))}</th>"
         for token in alignment.source
     )
     rows = "".join(
@@ -39,12 +39,12 @@ def to_html(alignment: Alignment) -> str:
 def _row(alignment: Alignment, row: int) -> Iterator[str]:
     yield (
         f'<th scope="row" dir="auto" style="{CLEAR};padding:2px 6px;text-align:right">'
-        f"{escape(visible(alignment.target[row]))}</th>"
+        f"{escape(visible_token(alignment.target[row]))}</th>"
     )
     for token, weight in zip(alignment.source, alignment.weights[row].tolist(), strict=True):
         background = ramp(weight)
         colors = f"background:{css(background)};color:{css(ink(background))}"
-        title = escape(f"{alone(token)} → {alone(alignment.target[row])}: {weight:.6f}")
+        title = escape(f"{token_label(token)} → {token_label(alignment.target[row])}: {weight:.6f}")
         yield (
             f'<td title="{title}" data-weight="{weight!r}" style="{colors};border:0;'
             f'padding:2px 6px;min-width:1.8em;text-align:center">{percent(weight)}</td>'

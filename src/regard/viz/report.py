@@ -87,8 +87,8 @@ def _facts(run: RunData) -> Iterator[tuple[str, str]]:
             yield "its recipe", f"<code>{text(str(signature))}</code>, decoded greedily"
     else:
         yield "validations", "none yet"
-    if run.pace:
-        yield "time", _clock(run.pace[-1]["seconds"])
+    if run.throughput:
+        yield "time", _clock(run.throughput[-1]["seconds"])
     if isinstance(count := run.summary.get("train_pairs"), int):
         dev = run.summary.get("dev_sources")
         sources = f"{text(str(dev))} source{'s' * (dev != 1)}"
@@ -112,7 +112,7 @@ def _curves(run: RunData) -> str:
     losses = [(x["step"], x["loss"]) for x in run.updates]
     rates = [(x["step"], x["rate"]) for x in run.updates]
     scores = [(x["step"], x["score"]) for x in run.validations]
-    speeds = [(x["step"], x["tokens_per_second"]) for x in run.pace]
+    speeds = [(x["step"], x["tokens_per_second"]) for x in run.throughput]
     curves = (
         Curve("Training loss of a word", losses, "{:.3f}".format),
         Curve(

@@ -5,7 +5,7 @@ from html import escape
 from math import ceil, floor, inf, log10
 from typing import NamedTuple
 
-from regard.viz.labels import readable
+from regard.terminal_text import visible_words
 
 WIDE, HIGH = 420, 220
 LEFT, RIGHT, TOP, BOTTOM = 56, 30, 12, 34
@@ -26,7 +26,7 @@ class Curve(NamedTuple):
 
 def draw(curve: Curve) -> str:
     """Draw a curve with its caption; without a point, say so."""
-    caption = f"<figcaption>{escape(readable(curve.title))}</figcaption>"
+    caption = f"<figcaption>{escape(visible_words(curve.title))}</figcaption>"
     if not curve.points:
         return f'<figure>{caption}<p class="soft">Nothing is logged yet.</p></figure>'
     points, each = thinned(curve.points)
@@ -63,7 +63,9 @@ def _picture(curve: Curve, points: list[tuple[int, float]], told: str) -> str:
         up = TOP + (HIGH - TOP - BOTTOM) * (high - y) / (high - low)
         return round(across, 1), round(up, 1)
 
-    parts = [f'<svg role="img" viewBox="0 0 {WIDE} {HIGH}"><title>{escape(readable(told))}</title>']
+    parts = [
+        f'<svg role="img" viewBox="0 0 {WIDE} {HIGH}"><title>{escape(visible_words(told))}</title>'
+    ]
     for y in ticks_y:
         height = at(0, y)[1]
         parts.append(f'<path class="grid" d="M{LEFT} {height}H{WIDE - RIGHT}"/>')

@@ -4,20 +4,17 @@ Files are read as they are, while a run may still write them; nothing here needs
 """
 
 import json
-import struct
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from regard.errors import DataError, InputError
+from regard.errors import DataError, InputError, ModelFileError
+from regard.safetensors_files import read_metadata
 from regard.viz.alignment import Alignment
 
 END = "■"
-HEADER_LIMIT = 100_000_000
-"""Bytes of a header that is one: the length of a damaged file could be anything."""
-
 GREATEST = 1e300
 Entry = dict[str, Any]
 
@@ -30,7 +27,7 @@ class RunData:
     settings: Entry
     updates: list[Entry]
     validations: list[Entry]
-    pace: list[Entry]
+    throughput: list[Entry]
     lines: list[Entry]
     recipe: Entry
     progress: Entry
@@ -66,7 +63,9 @@ def read_run(folder: Path) -> RunData:
         settings=_toml(folder / "settings.toml", problems),
         updates=_steps(log, "loss", "rate", "tokens"),
         validations=_steps(log, "score", "best"),
-        pace=_steps(_entries(folder / "pace.jsonl", problems), "tokens_per_second", "seconds"),
+        throughput=_steps(
+            _entries(_throughput_log(folder), problems), "tokens_per_second", "seconds"
+        ),
         lines=[x for x in lines if _numbers(x, "source_length", "edits", "length") and _texts(x)],
         recipe=recipe,
         progress=progress if _numbers(progress, "step") else {},
@@ -91,6 +90,12 @@ def sampled(entry: Entry, name: str) -> Entry | None:
     parts = ("source", "target", "output")
     whole = isinstance(sample, dict) and all(isinstance(sample.get(x), str) for x in parts)
     return sample if whole else None
+
+
+def _throughput_log(folder: Path) -> Path:
+    """Return the throughput log, under its name of regard 0.1 if there is no other."""
+    log, old_log = folder / "throughput.jsonl", folder / "pace.jsonl"
+    return old_log if old_log.exists() and not log.exists() else log
 
 
 def _no_run(folder: Path) -> str:
@@ -153,20 +158,14 @@ def _text(path: Path, problems: list[str]) -> str:
 
 
 def _metadata(path: Path, problems: list[str]) -> Entry:
-    """Read what stands in the header of a safetensors file, and none of its tensors."""
-    try:
-        with open(path, "rb") as file:
-            length = struct.unpack("<Q", file.read(8))[0]
-            header = json.loads(file.read(length) if length < HEADER_LIMIT else b"")
-            found = json.loads(header["__metadata__"]["regard"])
-    except FileNotFoundError:
+    """Read the metadata of a state file, and none of its tensors."""
+    if not path.exists():
         return {}
-    except (OSError, ValueError, KeyError, TypeError, struct.error, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+    try:
+        return read_metadata(path)
+    except ModelFileError:
         problems.append(f"{path.name}: it is damaged; how far the run was saved is not known")
         return {}
-    return found
 
 
 def _part(tree: Entry, name: str) -> Entry:

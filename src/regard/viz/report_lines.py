@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from html import escape
 
+from regard.terminal_text import visible_words
 from regard.viz.alignment import Alignment
-from regard.viz.labels import readable
 from regard.viz.report_data import Entry, RunData, drawn, sampled
 from regard.viz.thumbnail import thumbnail
 
@@ -154,7 +154,7 @@ def _compared(source: str, targets: Sequence[str], entry: Entry) -> tuple[str, s
 def text(line: str, longest: int = LONGEST) -> str:
     """Escape a line, and show what cannot be seen in it."""
     cut = line[:longest] + "…" if len(line) > longest else line
-    return escape(readable(cut))
+    return escape(visible_words(cut))
 
 
 def table(

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
+from regard.terminal_text import arrow_heading, fit, token_label, visible_token
 from regard.viz.alignment import ATTENTION, Alignment
 from regard.viz.colors import css, ink, percent, ramp
-from regard.viz.labels import alone, fit, heading, visible
 
 WIDE, HIGH = 36, 26
 """Units of a cell of the picture."""
@@ -45,11 +45,11 @@ class _Layout(NamedTuple):
 def to_svg(alignment: Alignment, lines: Sequence[str] = (), caption: str = ATTENTION) -> str:
     """Draw the weights as colored cells with percentages, under their two lines, over a caption."""
     source, target = (
-        [fit(visible(token), LONGEST) for token in tokens]
+        [fit(visible_token(token), LONGEST) for token in tokens]
         for tokens in (alignment.source, alignment.target)
     )
-    title = heading(*lines)
-    at = _layout(source, target, [heading(line) for line in lines], caption)
+    title = arrow_heading(*lines)
+    at = _layout(source, target, [arrow_heading(line) for line in lines], caption)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {at.width:g} {at.height:g}" '
         f'width="{at.width:g}" height="{at.height:g}" role="img" font-family="{FONTS}" '
@@ -72,10 +72,12 @@ def describe(alignment: Alignment, caption: str = ATTENTION) -> str:
     for row, token in enumerate(alignment.target):
         column = alignment.largest(row)
         if column is None:
-            told.append(f"{alone(token)}: nothing.")
+            told.append(f"{token_label(token)}: nothing.")
         else:
             weight = alignment.weights[row, column]
-            told.append(f"{alone(token)}: most {alone(alignment.source[column])}, {weight:.0%}.")
+            told.append(
+                f"{token_label(token)}: most {token_label(alignment.source[column])}, {weight:.0%}."
+            )
     return " ".join(told)
 
 
@@ -111,18 +113,20 @@ def _columns(source: Sequence[str], at: _Layout) -> Iterator[str]:
         x, y = at.left + (column + 0.5) * WIDE, at.top - 8
         if at.angle:
             turn = f'transform="rotate({at.angle} {x:g} {y:g})"'
-            yield _text(alone(label), x - 2, y, turn)
+            yield _text(token_label(label), x - 2, y, turn)
         else:
-            yield _text(alone(label), x, y, 'text-anchor="middle"')
+            yield _text(token_label(label), x, y, 'text-anchor="middle"')
 
 
 def _rows(alignment: Alignment, target: Sequence[str], at: _Layout) -> Iterator[str]:
     for row, label in enumerate(target):
         y = at.top + row * HIGH
-        yield _text(alone(label), at.left - 8, y + HIGH / 2 + 5, 'text-anchor="end"')
+        yield _text(token_label(label), at.left - 8, y + HIGH / 2 + 5, 'text-anchor="end"')
         for column, weight in enumerate(alignment.weights[row].tolist()):
             x, color = at.left + column * WIDE, ramp(weight)
-            named = f"{alone(alignment.source[column])} → {alone(alignment.target[row])}"
+            named = (
+                f"{token_label(alignment.source[column])} → {token_label(alignment.target[row])}"
+            )
             yield (
                 f'<g data-target="{row}" data-source="{column}" data-weight="{weight!r}">'
                 f"<title>{escape(named)}: {weight:.6f}</title>"

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
+from regard.terminal_text import fit, is_right_to_left, isolate, visible_token
 from regard.viz.alignment import Alignment
 from regard.viz.colors import indexed, ink, percent, ramp
-from regard.viz.labels import fit, isolate, right_to_left, visible
 
 NARROWEST = 24
 SHADES = " ░▒▓█"
@@ -25,7 +25,7 @@ INDEXED = 8
 
 
 class Label(NamedTuple):
-    """A token made visible, and what of it fits."""
+    """A token made visible_token, and what of it fits."""
 
     whole: str
     shown: str
@@ -48,8 +48,10 @@ def render(alignment: Alignment, *, color: int, width: int | None = None) -> str
     a width it is the terminal's. Columns that do not fit are counted, not drawn.
     """
     width = max(NARROWEST, get_terminal_size().columns if width is None else width)
-    source, target = ([visible(token) for token in x] for x in (alignment.source, alignment.target))
-    isolated = any(map(right_to_left, (*source, *target)))
+    source, target = (
+        [visible_token(token) for token in x] for x in (alignment.source, alignment.target)
+    )
+    isolated = any(map(is_right_to_left, (*source, *target)))
 
     margin = min(max(map(cell_len, target), default=0), width // 3)
     sizes, numbers = _columns(source, width - margin - 1)

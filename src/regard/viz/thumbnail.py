@@ -4,9 +4,9 @@ from html import escape
 
 from rich.cells import cell_len
 
+from regard.terminal_text import fit, token_label, visible_token
 from regard.viz.alignment import Alignment
 from regard.viz.colors import css, ramp
-from regard.viz.labels import alone, fit, visible
 from regard.viz.svg import describe
 
 SIDE, SIZE, LETTER, LONGEST = 18, 12, 7.4, 12
@@ -17,7 +17,7 @@ FAINTEST = 0.02
 def thumbnail(alignment: Alignment) -> str:
     """Draw the weights as colored cells; each that is not nothing tells its number in its title."""
     source, target = (
-        [fit(visible(token), LONGEST) for token in tokens]
+        [fit(visible_token(token), LONGEST) for token in tokens]
         for tokens in (alignment.source, alignment.target)
     )
     left = round(LETTER * max(map(cell_len, target), default=0) + 6)
@@ -36,16 +36,16 @@ def thumbnail(alignment: Alignment) -> str:
         x, y = left + n * SIDE + SIDE // 2, top - 4
         look = f'transform="rotate(-90 {x + 4} {y})"' if turned else 'text-anchor="middle"'
         x += 4 * turned
-        parts.append(f'<text x="{x}" y="{y}" {look}>{escape(alone(label))}</text>')
+        parts.append(f'<text x="{x}" y="{y}" {look}>{escape(token_label(label))}</text>')
     for row, label in enumerate(target):
         y = top + row * SIDE
         end = f'x="{left - 4}" y="{y + 13}" text-anchor="end"'
-        parts.append(f"<text {end}>{escape(alone(label))}</text>")
+        parts.append(f"<text {end}>{escape(token_label(label))}</text>")
         parts += [
             f'<rect x="{left + n * SIDE}" y="{y}" width="{SIDE}" height="{SIDE}" '
             f'fill="{css(ramp(weight))}"><title>'
-            f"{escape(alone(alignment.source[n]))} → {escape(alone(alignment.target[row]))}: "
-            f"{weight:.0%}</title></rect>"
+            f"{escape(token_label(alignment.source[n]))} → "
+            f"{escape(token_label(alignment.target[row]))}: {weight:.0%}</title></rect>"
             for n, weight in enumerate(alignment.weights[row].tolist())
             if weight >= FAINTEST
         ]

@@ -52,7 +52,7 @@ def refusal(pairs, given, name=None, **options):
     ("pairs", "source", "target", "reason"),
     [
         (SPELLING, "characters", "characters", "spaces divide 0% of the lines"),
-        (PHONES, "characters", "symbols", "spaces divide 8 short symbols"),
+        (PHONES, "characters", "whitespace", "spaces divide 8 short symbols"),
         (DATES, "characters", "characters", "the lines are short, 12 characters on average"),
         (NAMES, "characters", "characters", "a line has 2.0 words on average"),
         (sentences(200), "words", "words", "there are 200 words, each 12 times"),
@@ -86,10 +86,10 @@ def test_words_that_come_often_are_learned_one_by_one_though_they_are_many():
 
 def test_sides_that_share_their_characters_share_their_pieces():
     pairs = sentences(3000)
-    assert chosen(pairs).settings.text.shared
+    assert chosen(pairs).settings.text.shared_vocabulary
     other = [(a, b.translate(str.maketrans("w0123456789", "абвгдежзийк"))) for a, b in pairs]
-    assert not chosen(other).settings.text.shared
-    assert not chosen(SPELLING).settings.text.shared
+    assert not chosen(other).settings.text.shared_vocabulary
+    assert not chosen(SPELLING).settings.text.shared_vocabulary
 
 
 def test_lengths_leave_room_for_what_is_longer_and_leave_out_what_is_huge():
@@ -121,7 +121,7 @@ def test_everything_grows_with_the_pairs():
         choose(as_many(sentences(3000), count), {"text": {"source": "bpe"}}).settings.text
         for count in counts
     ]
-    assert [one.source_size for one in pieces] == [1000, 1000, 2000, 4000, 8000]
+    assert [one.source_vocabulary_size for one in pieces] == [1000, 1000, 2000, 4000, 8000]
 
 
 def test_on_a_gpu_recurrent_models_are_wider_and_learn_for_longer():
@@ -211,7 +211,7 @@ def test_a_preset_can_have_the_sizes_of_its_paper(name):
         **sizes,
         dropout=0.3,
         **({"max_length": 33} if "max_length" in told else {}),
-        **({"tied": "output"} if "tied" in told else {}),
+        **({"tied_embeddings": "output"} if "tied_embeddings" in told else {}),
     )
     assert found.settings.model == expected
 
@@ -226,10 +226,15 @@ def test_without_a_preset_it_is_one_that_shows_its_looks():
 
 def test_what_a_person_says_stands():
     given = {
-        "text": {"source": "bpe", "target": "symbols", "source_size": 77},
+        "text": {"source": "bpe", "target": "whitespace", "source_vocabulary_size": 77},
         "data": {"max_source_length": 11, "normalization": "NFKC"},
         "model": {"preset": "luong2015", "hidden_size": 10, "dropout": 0.15, "score": "dot"},
-        "train": {"batch_tokens": 99, "metric": "cer", "learning_rate": 0.5, "average": 0},
+        "train": {
+            "batch_tokens": 99,
+            "metric": "cer",
+            "learning_rate": 0.5,
+            "average_checkpoints": 0,
+        },
         "search": {"beam_size": 3, "max_length": 8},
     }
     found = chosen(sentences(3000), given)
@@ -258,7 +263,7 @@ def test_a_part_of_a_preset_can_be_replaced():
     assert model.decoder.hidden_size == model.encoder.hidden_size == 96
     assert model.encoder.num_layers == 2
     other = {"encoder": {"kind": "convolutional", "hidden_size": 9, "num_layers": 1}}
-    other |= {"decoder": {"first": "zero"}, "summary": "none"}
+    other |= {"decoder": {"initial_state": "zero"}, "summary": "none"}
     model = chosen(digits(), {"model": other}).settings.model
     assert (type(model.encoder).__name__, model.encoder.hidden_size) == (
         "ConvolutionalEncoderConfig",
@@ -279,15 +284,6 @@ def test_a_preset_beside_a_whole_model_is_refused():
     said = "but the settings name encoder and decoder already; leaving one out would do"
     assert refusal(digits(), whole, "luong2015") == f"model: preset = luong2015, {said}"
     assert refusal(digits(), whole, paper=True) == f"model: paper_sizes = true, {said}"
-
-
-def test_tied_matrices_need_one_vocabulary_and_get_it():
-    found = chosen(digits(), {"model": {"tied": "all"}}, "vaswani2017")
-    assert found.settings.text.shared
-    assert "text.shared = true: model.tied = all needs one vocabulary" in map(str, found.reasons)
-    shared = chosen(digits(), {"text": {"shared": True}}, "vaswani2017")
-    assert shared.settings.model.tied == "all"
-    assert chosen(digits(), {}, "vaswani2017").settings.model.tied == "output"
 
 
 def test_everything_that_is_wrong_is_said_at_once():
@@ -354,30 +350,34 @@ def disagreement(given, name=None):
 
 def test_sections_that_do_not_agree_are_refused_together():
     given = {
-        "text": {"shared": True, "target": "words"},
+        "text": {"shared_vocabulary": True, "target": "words"},
         "model": {"max_length": 20},
         "data": {"max_source_length": 30, "max_target_length": 20},
     }
     assert disagreement(given, "gehring2017").splitlines() == [
-        "settings: text.shared = true, but text.source = characters and text.target = words cut "
+        "settings: text.shared_vocabulary = true, but text.source = characters and text.target = "
+        "words cut "
         "lines differently; text.target = characters would do",
         "settings: model.source.max_length = 20, but data.max_source_length = 30 needs 30; "
         "model.source.max_length = 30 or data.max_source_length = 20 would do",
         "settings: model.target.max_length = 20, but data.max_target_length = 20 needs 21; "
         "model.target.max_length = 21 or data.max_target_length = 19 would do",
     ]
-    assert disagreement({"model": {"tied": "all"}, "text": {"shared": False}}, "vaswani2017") == (
-        "settings: model.tied = all needs one vocabulary, but text.shared = false; "
-        "text.shared = true or model.tied = output would do"
+    assert disagreement(
+        {"model": {"tied_embeddings": "all"}, "text": {"shared_vocabulary": False}}, "vaswani2017"
+    ) == (
+        "settings: model.tied_embeddings = all needs one vocabulary, but text.shared_vocabulary = "
+        "false; "
+        "text.shared_vocabulary = true or model.tied_embeddings = output would do"
     )
     assert disagreement({"model": {"score": "location", "max_length": 8}}) == (
         "settings: model.decoder.attention.max_length = 8, but data.max_source_length = 32 needs "
         "32; model.decoder.attention.max_length = 32 or data.max_source_length = 8 would do"
     )
-    once = {"train": {"agreement": 2.0}, "model": {"dropout": 0.0}}
+    once = {"train": {"rdrop_alpha": 2.0}, "model": {"dropout": 0.0}}
     assert disagreement(once) == (
-        "settings: train.agreement = 2.0, but two readings without dropout are one; "
-        "train.agreement = 0 or model.dropout = 0.3 would do"
+        "settings: train.rdrop_alpha = 2.0, but two readings without dropout are one; "
+        "train.rdrop_alpha = 0 or model.dropout = 0.3 would do"
     )
     parts = disagreement({"model": {"encoder": {"bidirectional": False}}})
     assert parts.startswith("settings: model: ")
@@ -385,7 +385,7 @@ def test_sections_that_do_not_agree_are_refused_together():
 
 
 def test_readings_that_dropout_parts_may_be_drawn_together():
-    refuse_disagreement(chosen(digits(), {"train": {"agreement": 2.0}}).settings)
+    refuse_disagreement(chosen(digits(), {"train": {"rdrop_alpha": 2.0}}).settings)
 
 
 def test_a_beam_waits_for_what_is_likelier():

@@ -55,9 +55,9 @@ def test_more_than_a_thousand_different_tags_are_none():
 
 
 def test_one_vocabulary_has_no_tags():
-    found = chosen(inflected(), {"text": {"shared": True}}).settings.text
+    found = chosen(inflected(), {"text": {"shared_vocabulary": True}}).settings.text
     assert (found.source, found.target) == ("characters", "characters")
-    tied = chosen(inflected(), {"model": {"tied": "all"}}, "vaswani2017").settings
+    tied = chosen(inflected(), {"model": {"tied_embeddings": "all"}}, "vaswani2017").settings
     refuse_disagreement(tied)
 
 
@@ -66,27 +66,27 @@ SOUNDS = [("fara", "f aː r a"), ("þó", "θ oː"), ("ef", "ɛ f"), ("ár", "a�
 
 def test_sounds_with_marks_are_cut_where_fewer_symbols_are_left():
     found = chosen(SOUNDS)
-    assert (found.settings.text.source, found.settings.text.target) == ("characters", "sounds")
+    assert (found.settings.text.source, found.settings.text.target) == ("characters", "phonemes")
     reason = "spaces divide 9 short symbols, 8 where the marks of each are taken off"
     assert f"text.target = sounds: {reason}" in map(str, found.reasons)
     # an accent that is written into its letter is a mark too
     accents = [("a", "à ǎ á"), ("e", "è ě é")]
-    assert chosen(accents).settings.text.target == "sounds"
-    assert chosen(SOUNDS, {"text": {"target": "symbols"}}).settings.text.target == "symbols"
+    assert chosen(accents).settings.text.target == "phonemes"
+    assert chosen(SOUNDS, {"text": {"target": "whitespace"}}).settings.text.target == "whitespace"
     few = [*SOUNDS, ("x", "k s"), ("z", "t s")]
-    assert chosen(few).settings.text.target == "symbols"
+    assert chosen(few).settings.text.target == "whitespace"
     # a source may be sounds as well
     turned = chosen([(target, source) for source, target in SOUNDS]).settings.text
-    assert (turned.source, turned.target) == ("sounds", "characters")
+    assert (turned.source, turned.target) == ("phonemes", "characters")
     # where lines stay as they are, such accents do too
-    assert choose(look(accents, "none"), {}).settings.text.target == "symbols"
-    assert choose(look(SOUNDS, "none"), {}).settings.text.target == "sounds"
+    assert choose(look(accents, "none"), {}).settings.text.target == "whitespace"
+    assert choose(look(SOUNDS, "none"), {}).settings.text.target == "phonemes"
 
 
 def test_marks_of_sounds_are_counted():
     # 12 symbols and 4 marks in five lines, and an end in each
     found = chosen(SOUNDS * 1000, {"text": {"source": "words"}})
-    assert found.settings.text.target == "sounds"
+    assert found.settings.text.target == "phonemes"
     reasons = {one.name: one.reason for one in found.reasons}
     assert reasons["train.batch_tokens"].startswith("about 21,000 symbols")
     # twice the 59 characters of the longest line: a mark has no space before it
@@ -96,8 +96,8 @@ def test_marks_of_sounds_are_counted():
 def test_one_vocabulary_has_no_marks_of_one_side_alone():
     plain = ["f r", "k s", "a l", "t s", "i t"]
     both = [(source, target) for source, (_, target) in zip(plain, SOUNDS, strict=True)]
-    assert chosen(both).settings.text.target == "sounds"
-    assert chosen(both, {"text": {"shared": True}}).settings.text.target == "symbols"
+    assert chosen(both).settings.text.target == "phonemes"
+    assert chosen(both, {"text": {"shared_vocabulary": True}}).settings.text.target == "whitespace"
 
 
 def test_what_is_seen_once_is_unknown_where_there_are_many_pairs():
@@ -111,3 +111,14 @@ def test_what_is_seen_once_is_unknown_where_there_are_many_pairs():
     one = chosen(pieces, {"text": {"target": "words"}}).settings.text
     assert (one.source, one.min_count) == ("unigram", 2)
     assert chosen(digits(1000), {"text": {"min_count": 1}}).settings.text.min_count == 1
+
+
+def test_tied_matrices_need_one_vocabulary_and_get_it():
+    found = chosen(digits(), {"model": {"tied_embeddings": "all"}}, "vaswani2017")
+    assert found.settings.text.shared_vocabulary
+    assert "text.shared_vocabulary = true: model.tied_embeddings = all needs one vocabulary" in map(
+        str, found.reasons
+    )
+    shared = chosen(digits(), {"text": {"shared_vocabulary": True}}, "vaswani2017")
+    assert shared.settings.model.tied_embeddings == "all"
+    assert chosen(digits(), {}, "vaswani2017").settings.model.tied_embeddings == "output"

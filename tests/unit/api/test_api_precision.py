@@ -7,7 +7,7 @@ from api_cases import digits, look, quick
 from regard.api.automatic import choose
 from regard.api.resume import environment
 from regard.errors import ConfigError
-from regard.training.state import RunFolder
+from regard.training.run_folder import RunFolder
 
 
 def has(monkeypatch, *names):

@@ -46,7 +46,7 @@ def several(count=200):
 
 def test_every_pair_is_on_one_side_and_no_source_on_both(tmp_path):
     pairs = several()
-    made = prepared(tmp_path, pairs, data={"dev_share": 0.1})
+    made = prepared(tmp_path, pairs, data={"dev_fraction": 0.1})
     trained, held = list(lines(made, made.corpus)), list(lines(made, made.dev_corpus))
     assert sorted(trained + held) == sorted(pairs)
     assert trained == [pair for pair in pairs if pair in set(trained)]
@@ -67,7 +67,7 @@ def test_the_split_is_the_same_in_any_order(tmp_path):
 
 
 def test_what_is_held_out_teaches_no_symbol(tmp_path):
-    made = prepared(tmp_path, several(), data={"dev_share": 0.1})
+    made = prepared(tmp_path, several(), data={"dev_fraction": 0.1})
     trained = "".join(source for source, _ in lines(made, made.corpus))
     assert set(made.source.vocabulary.symbols[4:]) == set(trained)
     given = prepared(tmp_path / "dev", [("ab", "cd")], dev=[("xy", "zw")])
@@ -114,7 +114,9 @@ def test_lines_are_normalized_before_anything_else(tmp_path):
 
 
 def test_a_vocabulary_holds_no_more_than_is_said(tmp_path):
-    made = prepared(tmp_path, digits(), text={"source_size": 8, "target_size": 9})
+    made = prepared(
+        tmp_path, digits(), text={"source_vocabulary_size": 8, "target_vocabulary_size": 9}
+    )
     assert (len(made.source.vocabulary), len(made.target.vocabulary)) == (8, 9)
 
 
@@ -127,7 +129,7 @@ def test_symbols_that_are_seen_too_few_times_are_unknown(tmp_path):
         tmp_path / "shared",
         [("ab", "bc"), ("d", "d")],
         dev=dev,
-        text={"min_count": 2} | {"shared": True},
+        text={"min_count": 2} | {"shared_vocabulary": True},
     )
     # once on each side is twice
     assert shared.source.vocabulary.symbols[4:] == ("b", "d")
@@ -135,7 +137,7 @@ def test_symbols_that_are_seen_too_few_times_are_unknown(tmp_path):
 
 def test_pieces_of_words_are_known_however_few(tmp_path):
     pairs = [("a b c d", "e f g"), ("a b", "e f")]
-    text = {"source": "bpe", "source_size": 20, "target": "symbols", "min_count": 2}
+    text = {"source": "bpe", "source_vocabulary_size": 20, "target": "whitespace", "min_count": 2}
     made = prepared(tmp_path, pairs, dev=[("a", "e")], text=text)
     assert 1 not in made.source.ids("a b c d")
     assert made.target.vocabulary.symbols[4:] == ("e", "f")
@@ -143,7 +145,7 @@ def test_pieces_of_words_are_known_however_few(tmp_path):
 
 @pytest.mark.parametrize(("form", "line"), [("NFC", "ǎː n"), ("NFD", "a\u030cː n")])
 def test_sounds_and_their_marks_are_cut_and_come_back_in_the_form_of_the_data(tmp_path, form, line):
-    data, text = {"normalization": form}, {"target": "sounds"}
+    data, text = {"normalization": form}, {"target": "phonemes"}
     made = prepared(tmp_path, [("an", "ǎː n")], dev=[("na", "n ǎː")], data=data, text=text)
     assert set(made.target.vocabulary.symbols[4:]) == {"a", "◌\u030c", "◌ː", "n"}
     assert made.target.line(made.target.tokens("ǎː n")) == line
@@ -154,7 +156,9 @@ def test_sounds_and_their_marks_are_cut_and_come_back_in_the_form_of_the_data(tm
 
 
 def test_both_sides_can_have_one_vocabulary(tmp_path):
-    made = prepared(tmp_path, [("ab", "bc"), ("ba", "cd")], dev=[("a", "b")], text={"shared": True})
+    made = prepared(
+        tmp_path, [("ab", "bc"), ("ba", "cd")], dev=[("a", "b")], text={"shared_vocabulary": True}
+    )
     assert made.source == made.target
     assert set(made.source.vocabulary.symbols[4:]) == set("abcd")
 
@@ -164,7 +168,13 @@ def test_pieces_of_words_are_learned_from_the_training_pairs(tmp_path, kind):
     words = ["regarding", "regarded", "guarding", "guarded"]
     rng = random.Random(1)
     pairs = [(" ".join(rng.choices(words, k=5)), " ".join(rng.choices(words, k=5)))] * 30
-    said = {"source": kind, "target": kind, "source_size": 24, "target_size": 30, "shared": False}
+    said = {
+        "source": kind,
+        "target": kind,
+        "source_vocabulary_size": 24,
+        "target_vocabulary_size": 30,
+        "shared_vocabulary": False,
+    }
     made = prepared(tmp_path, pairs, dev=[("zzz", "regarded")], text=said)
     assert isinstance(made.source.tokenizer, Subwords)
     assert next(lines(made, made.corpus)) == pairs[0]
@@ -200,9 +210,9 @@ def test_what_was_prepared_is_found_again(tmp_path, writes):
     [
         {"pairs": digits(seed=2)},
         {"dev": digits(3, seed=5)},
-        {"data": {"dev_share": 0.2}},
+        {"data": {"dev_fraction": 0.2}},
         {"data": {"max_source_length": 40}},
-        {"text": {"source_size": 9}},
+        {"text": {"source_vocabulary_size": 9}},
         {"train": {"seed": 2}},
     ],
     ids=str,

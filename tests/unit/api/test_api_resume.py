@@ -18,7 +18,7 @@ from regard.api import Order
 from regard.api.resume import began_on_gpu
 from regard.api.sources import Origin
 from regard.errors import ConfigError, DataError
-from regard.training.state import RunFolder
+from regard.training.run_folder import RunFolder
 
 
 @pytest.fixture
@@ -184,7 +184,7 @@ def test_a_run_is_known_by_what_it_began_on(recipe, expected):
 
 
 def test_a_run_that_was_stopped_goes_on_to_the_same_bytes(out, tmp_path, monkeypatch):
-    settings = {"max_steps": 5, "dropout": 0.2, "average": 2, "validate_every": 2}
+    settings = {"max_steps": 5, "dropout": 0.2, "average_checkpoints": 2, "validate_every": 2}
     quick(out=tmp_path / "whole.regard", **settings)
     interrupted(monkeypatch, out, at=3, **settings)
     assert not out.exists()
@@ -240,8 +240,8 @@ def test_a_finished_run_may_go_on_with_more_updates(finished):
     [
         ({"hidden_size": 9}, "model.encoder.hidden_size: 7 → 9"),
         ({"dropout": 0.5}, "model.source.dropout: 0.3 → 0.5"),
-        ({"dev_share": 0.2}, "data.dev_share: 0.05 → 0.2"),
-        ({"text": {"source_size": 9}}, "text.source_size: 8000 → 9"),
+        ({"dev_fraction": 0.2}, "data.dev_fraction: 0.05 → 0.2"),
+        ({"text": {"source_vocabulary_size": 9}}, "text.source_vocabulary_size: 8000 → 9"),
         ({"metric": "cer"}, 'train.metric: "exact" → "cer"'),
         ({"optimizer": "adadelta"}, 'train.optimizer: "adam" → "adadelta"'),
     ],
@@ -311,7 +311,7 @@ def test_a_folder_for_the_run_that_is_a_file_is_refused(out, tmp_path):
 def test_a_run_that_is_refused_leaves_no_folder_behind(tmp_path):
     out = tmp_path / "new" / "m.regard"
     refusal(DataError, out=out, max_source_length=1)
-    refusal(ConfigError, out=out, text={"source_size": 2})
+    refusal(ConfigError, out=out, text={"source_vocabulary_size": 2})
     refusal(ConfigError, out=out, model={**TINY, "source": {"one_hot": True}})
     assert not (tmp_path / "new" / "m.run").exists()
 

@@ -46,7 +46,7 @@ def test_symbols_keep_their_ids_and_new_ones_come_behind(model):
 
 def test_sounds_are_cut_as_the_model_cuts_them(tmp_path):
     out = tmp_path / "old.regard"
-    quick([("an", "ǎː n"), ("na", "n ǎː")] * 10, out=out, text={"target": "sounds"})
+    quick([("an", "ǎː n"), ("na", "n ǎː")] * 10, out=out, text={"target": "phonemes"})
     new = tuned(out, [("en", "ěʰ n"), ("ne", "n ěʰ")] * 10)
     side = regard.load(out).members[0].target
     assert set(side.vocabulary.symbols[4:]) == {"a", "n", "◌\u030c", "◌ː"}
@@ -121,7 +121,7 @@ def test_what_would_not_fit_is_refused(model, tmp_path):
     [
         ({"encoder": {"hidden_size": 99}}, "model.encoder.hidden_size: 7 → 99"),
         ({"source": {"scaled": True}}, "model.source.scaled: false → true"),
-        ({"decoder": {"first": "zero"}}, 'model.decoder.first: "tanh" → "zero"'),
+        ({"decoder": {"initial_state": "zero"}}, 'model.decoder.initial_state: "tanh" → "zero"'),
     ],
 )
 def test_another_model_than_the_weights_are_of_is_refused(model, said, change):
@@ -137,9 +137,9 @@ def test_layers_of_the_model_that_is_started_from_are_not_left_out(tmp_path):
     said = refusal(ConfigError, deep, model={"encoder": {"num_layers": 1}})
     assert "model.encoder.num_layers: 2 → 1" in said
     copying = tmp_path / "copying.regard"
-    regard.train(LETTERS, out=copying, **QUICK, model={"readout": {"copies": True}})
-    said = refusal(ConfigError, copying, model={"readout": {"copies": False}})
-    assert "model.readout.copies: true → false" in said
+    regard.train(LETTERS, out=copying, **QUICK, model={"readout": {"pointer_generator": True}})
+    said = refusal(ConfigError, copying, model={"readout": {"pointer_generator": False}})
+    assert "model.readout.pointer_generator: true → false" in said
 
 
 def test_what_is_no_section_is_told_as_anywhere(model):
@@ -147,10 +147,10 @@ def test_what_is_no_section_is_told_as_anywhere(model):
 
 
 def test_dropout_and_copying_may_be_said_over_a_start(model):
-    said = {"encoder": {"dropout": 0.25}, "readout": {"copies": True}}
+    said = {"encoder": {"dropout": 0.25}, "readout": {"pointer_generator": True}}
     new = tuned(model, model=said, learning_rate=1e-9, warmup_steps=0)
     assert new.settings.model.encoder.dropout == 0.25
-    assert new.settings.model.readout.copies
+    assert new.settings.model.readout.pointer_generator
     after = weights(new)
     for name, old in weights(regard.load(model)).items():
         assert torch.allclose(after[name][: len(old)], old, atol=1e-6), name
@@ -181,8 +181,11 @@ def test_a_vocabulary_is_extended_by_symbols():
 
 
 def test_a_model_that_did_not_copy_may_learn_to(model):
-    before, after = weights(regard.load(model)), tuned(model, model={"readout": {"copies": True}})
-    assert after.settings.model.readout.copies
+    before, after = (
+        weights(regard.load(model)),
+        tuned(model, model={"readout": {"pointer_generator": True}}),
+    )
+    assert after.settings.model.readout.pointer_generator
     assert {name for name in weights(after) if name not in before} == {
         "readout.pointer.score.W.weight",
         "readout.pointer.gate.weight",

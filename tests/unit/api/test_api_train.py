@@ -221,7 +221,7 @@ def test_the_loss_of_a_validation_is_the_mean_over_symbols_of_held_out_pairs(mon
 
     monkeypatch.setattr(Judge, "_loss", spy)
     pairs = [*digits(), ("12345", "54321"), ("7", "7")]
-    translator = quick(pairs, metric="loss", label_smoothing=0.1, dev_share=0.2)
+    translator = quick(pairs, metric="loss", label_smoothing=0.1, dev_fraction=0.2)
     score, weights = scores[-1]
     member = translator.members[0]
     with torch.no_grad():
@@ -253,10 +253,15 @@ def test_a_model_that_has_come_apart_is_refused(monkeypatch):
 
 
 def test_one_vocabulary_ties_three_matrices():
-    settings = {"model_size": 12, "feed_forward_size": 8, "num_layers": 1, "shared": True}
+    settings = {
+        "model_size": 12,
+        "feed_forward_size": 8,
+        "num_layers": 1,
+        "shared_vocabulary": True,
+    }
     translator = quick(preset="vaswani2017", **settings)
     model = translator.models[0]
-    assert translator.settings.model.tied == "all"
+    assert translator.settings.model.tied_embeddings == "all"
     assert model.source_embedding.weight is model.target_embedding.weight is model.readout.weight
     assert translator.members[0].source == translator.members[0].target
 
@@ -266,7 +271,12 @@ def test_lines_can_be_cut_into_learned_pieces(tmp_path, kind):
     rng = random.Random(1)
     words = ["regarding", "regarded", "guarding", "guarded"]
     pairs = [(" ".join(rng.sample(words, 3)), " ".join(rng.sample(words, 2))) for _ in range(40)]
-    text = {"source": kind, "target": kind, "source_size": 26, "target_size": 26}
+    text = {
+        "source": kind,
+        "target": kind,
+        "source_vocabulary_size": 26,
+        "target_vocabulary_size": 26,
+    }
     quick(pairs, text=text, out=tmp_path / "m.regard")
     translator = regard.load(tmp_path / "m.regard")
     found = translator.translate("regarded guarding regarded", min_length=3)

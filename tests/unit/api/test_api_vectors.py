@@ -75,8 +75,8 @@ def test_the_command_learns_prints_draws_and_says_what_is_next(tmp_path, capsys,
     ("kind", "expected"),
     [
         ("words", {"ǎː", "t͡ʃ"}),
-        ("symbols", {"ǎː", "t͡ʃ"}),
-        ("sounds", {"a", "◌\u030c", "◌ː", "t͡ʃ"}),
+        ("whitespace", {"ǎː", "t͡ʃ"}),
+        ("phonemes", {"a", "◌\u030c", "◌ː", "t͡ʃ"}),
         ("characters", {"ǎ", "ː", " ", "t", "\u0361", "ʃ"}),
     ],
 )

@@ -71,7 +71,12 @@ def models(tmp_path_factory):
 @pytest.fixture(scope="session")
 def capitals(models):
     """Train a model that writes what it reads in capitals."""
-    settings = {"validate_every": 60, "learning_rate": 0.02, "dropout": 0.0, "average": 0}
+    settings = {
+        "validate_every": 60,
+        "learning_rate": 0.02,
+        "dropout": 0.0,
+        "average_checkpoints": 0,
+    }
     return trained(models / "capitals.regard", "bahdanau2015", 60, **settings)
 
 
@@ -84,7 +89,12 @@ def beginner(models):
 @pytest.fixture(scope="session")
 def blind(models):
     """Train a model without attention."""
-    settings = {"validate_every": 80, "learning_rate": 0.02, "dropout": 0.0, "average": 0}
+    settings = {
+        "validate_every": 80,
+        "learning_rate": 0.02,
+        "dropout": 0.0,
+        "average_checkpoints": 0,
+    }
     return trained(models / "blind.regard", "cho2014", 80, **settings)
 
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import regard
-from regard.model_file import KEY
+from regard.safetensors_files import KEY
 from regard.saved_model import load_model, save_model
 
 ANOTHER = "a whole copy of a file made by regard would do"

@@ -69,7 +69,7 @@ def test_the_log_has_the_attention_of_a_line_throughout_and_one_by_the_way(capit
 
 def test_the_pace_is_there_and_the_clock_is_not_in_the_log(capitals):
     folder = capitals.with_suffix(".run")
-    steps = [entry["step"] for entry in entries(folder / "pace.jsonl")]
+    steps = [entry["step"] for entry in entries(folder / "throughput.jsonl")]
     logged = [entry["step"] for entry in entries(folder / "log.jsonl") if "loss" in entry]
     assert steps == logged
     assert "seconds" not in (folder / "log.jsonl").read_text()

@@ -19,8 +19,9 @@ ONE = [
         'settings: train.learning_rate = "fast", but it must be a number, above 0 and at most 100',
     ),
     (
-        "--set train.shared",
-        "--set: train.shared, but it must be section.setting=value; train.seed=2 would do",
+        "--set train.shared_vocabulary",
+        "--set: train.shared_vocabulary, but it must be section.setting=value; train.seed=2 would "
+        "do",
     ),
     ("--set data=3", "settings: data = 3, but it must be a section of its own"),
     (

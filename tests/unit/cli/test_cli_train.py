@@ -15,8 +15,8 @@ from signal import raise_signal
 import pytest
 
 from regard.saved_model import load_model
-from regard.training.report import Silent
-from regard.training.state import RunFolder
+from regard.training.progress_report import SilentReport
+from regard.training.run_folder import RunFolder
 from regard.translator import Translator
 
 SMALL = [f"--set=model.{name}_size=8" for name in ("hidden", "embedding", "align", "readout")]
@@ -119,7 +119,7 @@ def test_a_run_that_was_stopped_before_its_model_was_saved_saves_it(
 
     with monkeypatch.context() as patch:
         patch.setattr(Translator, "save", interrupted)
-        patch.setattr("regard.training.stopping.SIGNALS", ())
+        patch.setattr("regard.training.stop_signals.SIGNALS", ())
         assert run(*words, "--overwrite").code == 130
     assert out.read_bytes() == older
     assert run(*words, "--resume") == (0, "", "")
@@ -168,7 +168,9 @@ def test_ctrl_c_saves_and_what_is_hinted_at_ends_as_if_it_had_not_been(
 ):
     words = ["train", pairs, *STEPS, "--out", "m.regard"]
     with monkeypatch.context() as patch:
-        patch.setattr(Silent, "update", lambda *how: how[1] == 3 and raise_signal(signal.SIGINT))
+        patch.setattr(
+            SilentReport, "update", lambda *how: how[1] == 3 and raise_signal(signal.SIGINT)
+        )
         answer = run(*words)
     hint = f"regard {shlex.join(map(str, words))} --resume"
     assert answer == (130, "", f"{WAIT}\nNext: {hint}\n")
@@ -202,7 +204,7 @@ def test_the_hint_names_the_command_that_was_typed(pairs, tmp_path):
 QUOTA_AFTER_THE_FIRST_SAVE = """
 import resource, sys
 from regard.cli import main
-from regard.training.state import RunFolder
+from regard.training.run_folder import RunFolder
 from regard.translator import Translator
 save = RunFolder.save
 
@@ -263,3 +265,18 @@ def test_a_disk_that_is_full_loses_nothing(run, monkeypatch, pairs, disk, uninte
     (disk / "ballast").unlink()
     assert run(*words, "--resume") == (0, "", "")
     assert (disk / "m.regard").read_bytes() == uninterrupted
+
+
+def test_the_new_name_of_a_setting_is_said_once_on_stderr(run, pairs, tmp_path):
+    (tmp_path / "old.toml").write_text("[train]\naverage = 1\n")
+    words = ["--set", "train.agreement=0", "--set", "train.average=2", "--config", "old.toml"]
+    answer = run("train", pairs, *SHORT, *words)
+    assert (answer.code, answer.out) == (0, "")
+    for sentence in (
+        "agreement is now train.rdrop_alpha",
+        "average is now train.average_checkpoints",
+    ):
+        assert answer.err.count(f"train.{sentence}.\n") == 1
+    settings = (tmp_path / "capitals.run" / "settings.toml").read_text()
+    assert "\naverage_checkpoints = 2\n" in settings
+    assert run("train", pairs, *SHORT, *words, "--overwrite", "--quiet") == (0, "", "")

@@ -182,7 +182,15 @@ def test_unknown_symbols_are_copied_or_marked(run, tmp_path):
     small = [f"--set=model.{name}_size=8" for name in ("hidden", "embedding", "align", "readout")]
     (tmp_path / "few.tsv").write_text("a\tb\nc\td\n")
     # one symbol of each side is known, so that the other can be written only as unknown
-    words = ["--set", "text.target_size=5", "--max-steps", 1, "--dev", "few.tsv", "--quiet"]
+    words = [
+        "--set",
+        "text.target_vocabulary_size=5",
+        "--max-steps",
+        1,
+        "--dev",
+        "few.tsv",
+        "--quiet",
+    ]
     assert run("train", "few.tsv", *words, *small).code == 0
     search = ["--text", "a", "--min-length", 1, "--max-length", 1]
     known = json.loads(run("translate", "few.regard", *search, "--format=jsonl").out)["tokens"]

@@ -68,9 +68,7 @@ def test_what_a_section_extends_comes_first_and_may_be_told_anew():
 def test_entries_can_be_had_by_name():
     (entry, *_) = document(TrainConfig)
     assert (entry.name, entry.type, entry.default) == ("seed", "a whole number, at least 0", "1")
-    assert entry.text == (
-        "Where the randomness of training begins: first weights, order of pairs, dropout."
-    )
+    assert entry.text == "Random seed: initial weights, order of the pairs, dropout."
 
 
 def test_a_section_is_told_on_one_line():

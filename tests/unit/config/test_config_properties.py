@@ -87,7 +87,10 @@ def fitting(made, said):
         said["num_heads"] = said["num_heads"] % 97 + 1
         said["model_size"] = said["num_heads"] * 2 * (said["model_size"] % 10_007 + 1)
     elif made is TextConfig:
-        said |= {name: max(5, said[name]) for name in ("source_size", "target_size")}
+        said |= {
+            name: max(5, said[name])
+            for name in ("source_vocabulary_size", "target_vocabulary_size")
+        }
     elif made is SearchConfig:
         said["beam_size"] = max(said["beam_size"], said["nbest"])
         said["max_length"] = max(said["max_length"], said["min_length"])

@@ -9,8 +9,9 @@ from typing import Annotated, get_args
 
 import pytest
 
+from regard.choices import either, printable
 from regard.config import settings as module
-from regard.config.checks import above, at_least, at_most, either, must_be, shown
+from regard.config.checks import above, at_least, at_most, must_be
 from regard.config.model import (
     DECODERS,
     ENCODERS,
@@ -30,37 +31,37 @@ DEFAULTS = {
         "normalization": "NFC",
         "max_source_length": 512,
         "max_target_length": 512,
-        "dev_share": 0.05,
-        "max_dev": 2000,
+        "dev_fraction": 0.05,
+        "max_dev_sources": 2000,
     },
     TextConfig: {
         "source": "characters",
         "target": "characters",
-        "source_size": 8000,
-        "target_size": 8000,
+        "source_vocabulary_size": 8000,
+        "target_vocabulary_size": 8000,
         "min_count": 1,
-        "shared": False,
+        "shared_vocabulary": False,
     },
     TrainConfig: {
         "seed": 1,
         "batch_tokens": 4096,
-        "accumulate": 1,
+        "gradient_accumulation_steps": 1,
         "optimizer": "adam",
         "learning_rate": 0.001,
         "schedule": "constant",
         "warmup_steps": 0,
         "max_steps": 10000,
         "max_minutes": 0.0,
-        "clip_norm": 1.0,
+        "max_grad_norm": 1.0,
         "label_smoothing": 0.1,
-        "agreement": 0.0,
+        "rdrop_alpha": 0.0,
         "weight_decay": 0.0,
         "validate_every": 500,
         "save_every": 500,
         "report_every": 50,
         "patience": 10,
-        "average": 0,
-        "average_of": "best",
+        "average_checkpoints": 0,
+        "average_checkpoints_from": "best",
         "metric": "exact",
         "freeze": (),
         "device": "auto",
@@ -85,24 +86,24 @@ DEFAULTS = {
 
 REFUSALS = [
     (
-        lambda: DataConfig(normalization="NFCC", dev_share=1.0, max_dev=0),
+        lambda: DataConfig(normalization="NFCC", dev_fraction=1.0, max_dev_sources=0),
         "data: normalization = NFCC, but it must be NFC, NFD, NFKC or none; NFC would do\n"
-        "data: dev_share = 1.0, but it must be at least 0 and below 1\n"
-        "data: max_dev = 0, but it must be a whole number, at least 1",
+        "data: dev_fraction = 1.0, but it must be at least 0 and below 1\n"
+        "data: max_dev_sources = 0, but it must be a whole number, at least 1",
     ),
     (
-        lambda: TextConfig(source="chars", shared="no"),
-        "text: source = chars, but it must be characters, words, symbols, tagged, sounds, "
+        lambda: TextConfig(source="chars", shared_vocabulary="no"),
+        "text: source = chars, but it must be characters, words, whitespace, tagged, phonemes, "
         "unigram or bpe; "
         "characters would do\n"
-        "text: shared = no, but it must be true or false",
+        "text: shared_vocabulary = no, but it must be true or false",
     ),
     (
-        lambda: TrainConfig(seed=-1, learning_rate=0, warmup_steps=0.5, clip_norm=-0.1),
+        lambda: TrainConfig(seed=-1, learning_rate=0, warmup_steps=0.5, max_grad_norm=-0.1),
         "train: seed = -1, but it must be a whole number, at least 0\n"
         "train: learning_rate = 0, but it must be a number, above 0 and at most 100\n"
         "train: warmup_steps = 0.5, but it must be a whole number, at least 0\n"
-        "train: clip_norm = -0.1, but it must be a number, at least 0",
+        "train: max_grad_norm = -0.1, but it must be a number, at least 0",
     ),
     (
         lambda: TrainConfig(
@@ -183,7 +184,9 @@ def test_a_setting_that_cannot_be_is_refused(make, sentences):
 
 
 def test_what_stands_on_a_bound_is_allowed():
-    TrainConfig(seed=0, warmup_steps=0, max_minutes=0, clip_norm=0, patience=0, average=0)
+    TrainConfig(
+        seed=0, warmup_steps=0, max_minutes=0, max_grad_norm=0, patience=0, average_checkpoints=0
+    )
     TrainConfig(learning_rate=1e-300)
     SearchConfig(top_p=1, temperature=0, length_penalty=0, top_k=0, seed=0)
     SearchConfig(nbest=4, beam_size=4, min_length=7, max_length=7)
@@ -252,14 +255,14 @@ def test_a_sentence_shows_any_value_on_one_line():
     nested = []
     for _ in range(100_000):
         nested = [nested]
-    assert shown("h̃") == "h̃"
-    assert shown("") == "''"
-    assert shown("a\nb\u2028") == "'a\\nb\\u2028'"
-    assert shown("\ud800") == "'\\ud800'"
-    assert shown("x" * 80) == "x" * 80
-    assert shown("x" * 81) == "x" * 79 + "…"
-    assert shown(10**10_000) == "…"
-    assert shown(nested) == "…"
+    assert printable("h̃") == "h̃"
+    assert printable("") == "''"
+    assert printable("a\nb\u2028") == "'a\\nb\\u2028'"
+    assert printable("\ud800") == "'\\ud800'"
+    assert printable("x" * 80) == "x" * 80
+    assert printable("x" * 81) == "x" * 79 + "…"
+    assert printable(10**10_000) == "…"
+    assert printable(nested) == "…"
 
 
 def test_settings_need_neither_torch_nor_numpy():

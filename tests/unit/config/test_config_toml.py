@@ -115,19 +115,22 @@ def test_a_file_that_is_no_toml_is_refused_with_its_line(text, line, sentence):
 def test_every_setting_is_written_under_what_it_is_for():
     lines = to_toml(MADE).splitlines()
     for line, comment in [
-        ("[train]", "# How a model learns, when it is checked and saved, and when it stops."),
+        ("[train]", "# Optimization, validation, checkpoints, and when training stops."),
         (
             "patience = 10",
-            "# Validations without a better score before training stops, 0 for never.",
+            "# Early stopping: number of validations without a better score before training stops. "
+            "0 disables it.",
         ),
-        ('optimizer = "adam"', "# What turns gradients into updates. (adam, adamw or adadelta)"),
+        ('optimizer = "adam"', "# Optimizer. (adam, adamw or adadelta)"),
         (
             'kind = "bahdanau"',
             "# Which one this is. (plain, cho, bahdanau, luong, convolutional or transformer)",
         ),
         (
             'inputs = ["old_state", "context"]',
-            "# What it sees, joined in this order. (old_state, new_state, context or previous)",
+            "# Inputs of the readout, concatenated in this order. (old_state, new_state, context "
+            "or "
+            "previous)",
         ),
     ]:
         assert lines[lines.index(line) - 1] == comment
@@ -162,10 +165,10 @@ def test_a_tree_holds_every_setting_and_the_kinds():
     assert tree["text"] == {
         "source": "characters",
         "target": "characters",
-        "source_size": 8000,
-        "target_size": 8000,
+        "source_vocabulary_size": 8000,
+        "target_vocabulary_size": 8000,
         "min_count": 1,
-        "shared": False,
+        "shared_vocabulary": False,
     }
     assert list(tree["model"]["encoder"])[:2] == ["kind", "hidden_size"]
     assert tree["model"]["decoder"]["kind"] == "bahdanau"
@@ -241,12 +244,12 @@ def test_differences_name_what_changes_and_how():
     assert differences(MADE, replace(MADE, train=replace(MADE.train, max_minutes=7.0))) == []
     other = replace(
         MADE,
-        text=TextConfig(shared=True),
+        text=TextConfig(shared_vocabulary=True),
         train=replace(MADE.train, seed=2, optimizer="adamw"),
         search=SearchConfig(length_penalty=0.6),
     )
     assert differences(MADE, other) == [
-        "text.shared: false → true",
+        "text.shared_vocabulary: false → true",
         "train.seed: 1 → 2",
         'train.optimizer: "adam" → "adamw"',
         "search.length_penalty: 1.0 → 0.6",

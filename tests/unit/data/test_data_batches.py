@@ -7,7 +7,7 @@ import torch
 
 from regard.data.batches import Batch, make_batch
 from regard.data.corpus import write_corpus
-from regard.symbols import BOS, EOS, PAD
+from regard.special_tokens import BOS, EOS, PAD
 
 
 @pytest.fixture

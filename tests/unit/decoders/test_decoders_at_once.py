@@ -34,7 +34,9 @@ def decoder(kind, *, cell="gru_before", bias=True, train=False, **attention):
         target=words,
         encoder=RecurrentEncoderConfig(cell=cell, hidden_size=D),
         summary="last",
-        decoder=make(first="tanh", attention=AttentionConfig(align_size=A, **attention), **options),
+        decoder=make(
+            initial_state="tanh", attention=AttentionConfig(align_size=A, **attention), **options
+        ),
         readout=ReadoutConfig(),
     )
     torch.manual_seed(0)

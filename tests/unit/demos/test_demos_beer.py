@@ -6,7 +6,7 @@ from demo_job import side, trained
 
 from regard.demos import beer
 from regard.models import build
-from regard.symbols import BOS
+from regard.special_tokens import BOS
 
 PAIR = ("ich mochte ein bier", "i want a beer")
 

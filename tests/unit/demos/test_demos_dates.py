@@ -194,7 +194,10 @@ def test_settings_are_of_a_seed_and_end_with_the_last_weights():
     settings = dates.settings(5)
     assert settings.train.seed == 5
     assert settings.train.max_steps % settings.train.validate_every == 0
-    assert (settings.train.average, settings.train.average_of) == (1, "last")
+    assert (settings.train.average_checkpoints, settings.train.average_checkpoints_from) == (
+        1,
+        "last",
+    )
     # the ten characters of a date, and room to be seen to miss the end
     assert settings.search.max_length > 10
     assert build(settings.model, 11, 13).decoder.looks == (1, 1)

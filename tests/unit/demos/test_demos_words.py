@@ -60,7 +60,7 @@ def test_it_is_an_elman_network_without_attention_over_one_hot_symbols(filled):
     assert sum(parameter.numel() for parameter in model.parameters()) == counted
     assert made.model.readout.dropout == 0.5
     assert (made.train.optimizer, made.train.learning_rate, made.train.seed) == ("adam", 0.001, 3)
-    assert made.data.dev_share == 0
+    assert made.data.dev_fraction == 0
 
 
 def last_state(demo, line):

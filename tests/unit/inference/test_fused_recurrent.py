@@ -18,7 +18,7 @@ from regard.inference import fused_recurrent
 from regard.inference.fused_recurrent import MAX_PROJECTED_LENGTH, FusedBahdanauStep
 from regard.inference.prepare import choose_step
 from regard.models import build
-from regard.symbols import BOS
+from regard.special_tokens import BOS
 
 E, D = small.E, 2 * small.D
 READOUTS = {

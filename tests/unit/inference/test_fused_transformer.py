@@ -10,7 +10,7 @@ from letters import assert_within
 from regard.inference import kv_cache
 from regard.inference.prepare import choose_step
 from regard.models import build, preset
-from regard.symbols import BOS
+from regard.special_tokens import BOS
 
 D, H, L = 8, 2, 3
 

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 import presets as small
 from regard.config.settings import Settings
 from regard.errors import ModelFileError
-from regard.model_file import KEY, read_tensors, write_tensors
 from regard.models import PRESETS, build
+from regard.safetensors_files import KEY, read_tensors, write_tensors
 from regard.saved_model import SavedModel, load_model, save_model
 from regard.text.side import Side
 from regard.text.tokenizers import Characters, Words

@@ -38,7 +38,7 @@ def why_not(entry):
     if looped and entry.first == "copy":
         copied = {
             "has no states to copy": entry.encoder != "recurrent",
-            "makes two; decoder.first = tanh": entry.directions == "two",
+            "makes two; decoder.initial_state = tanh": entry.directions == "two",
             "num_layers = 2 and decoder.num_layers = 1": (entry.decoder, entry.num_layers)
             == ("cho", 2),
             "do not carry the same things": (entry.decoder, entry.cell) == ("cho", "lstm"),
@@ -122,45 +122,46 @@ WORDS = EmbeddingConfig(size=5)
 HEADS = {"model_size": 6, "feed_forward_size": 5, "num_heads": 2}
 
 REFUSALS = {
-    "decoder.first = tanh maps a summary, but summary = none; summary = last would do": base(
-        summary="none"
-    ),
+    "decoder.initial_state = tanh maps a summary, but summary = none; summary = last would "
+    "do": base(summary="none"),
     "the decoder's context is a summary, but summary = none; summary = last would do": base(
         summary="none",
-        decoder=ChoDecoderConfig(hidden_size=7, first="zero"),
+        decoder=ChoDecoderConfig(hidden_size=7, initial_state="zero"),
         readout=ReadoutConfig(),
     ),
     "summary = backward, but nothing in the decoder asks for one; summary = none would do": base(
-        decoder=BahdanauDecoderConfig(hidden_size=7, first="zero")
+        decoder=BahdanauDecoderConfig(hidden_size=7, initial_state="zero")
     ),
     "summary = backward is the backward direction's state, but the encoder has none; "
     "summary = last would do": base(encoder=RecurrentEncoderConfig(hidden_size=7)),
-    "decoder.first = zero tells the decoder nothing of the source; "
-    "decoder.first = tanh and summary = last would do": base(
-        decoder=PlainDecoderConfig(hidden_size=7, first="zero"),
+    "decoder.initial_state = zero tells the decoder nothing of the source; "
+    "decoder.initial_state = tanh and summary = last would do": base(
+        decoder=PlainDecoderConfig(hidden_size=7, initial_state="zero"),
         summary="none",
         readout=ReadoutConfig(),
     ),
-    "decoder.first = copy, but the encoder has no states to copy; "
-    "decoder.first = tanh and summary = last would do": base(
+    "decoder.initial_state = copy, but the encoder has no states to copy; "
+    "decoder.initial_state = tanh and summary = last would do": base(
         encoder=ConvolutionalEncoderConfig(hidden_size=7, num_layers=1),
-        decoder=LuongDecoderConfig(hidden_size=7, first="copy"),
+        decoder=LuongDecoderConfig(hidden_size=7, initial_state="copy"),
         summary="none",
     ),
-    "decoder.first = copy takes one state a layer, but encoder.bidirectional = true makes two; "
-    "decoder.first = tanh and summary = last would do": base(
-        decoder=LuongDecoderConfig(hidden_size=7, first="copy"), summary="none"
+    "decoder.initial_state = copy takes one state a layer, but encoder.bidirectional = true makes "
+    "two; "
+    "decoder.initial_state = tanh and summary = last would do": base(
+        decoder=LuongDecoderConfig(hidden_size=7, initial_state="copy"), summary="none"
     ),
-    "decoder.first = copy, but encoder.cell = gru_before and decoder.cell = lstm do not carry the "
-    "same things; decoder.first = tanh and summary = last would do": base(
+    "decoder.initial_state = copy, but encoder.cell = gru_before and decoder.cell = lstm do not "
+    "carry the "
+    "same things; decoder.initial_state = tanh and summary = last would do": base(
         encoder=RecurrentEncoderConfig(hidden_size=7),
-        decoder=LuongDecoderConfig(hidden_size=7, first="copy", cell="lstm"),
+        decoder=LuongDecoderConfig(hidden_size=7, initial_state="copy", cell="lstm"),
         summary="none",
     ),
-    "decoder.first = copy, but encoder.hidden_size = 7 and decoder.hidden_size = 11; "
-    "decoder.first = tanh and summary = last would do": base(
+    "decoder.initial_state = copy, but encoder.hidden_size = 7 and decoder.hidden_size = 11; "
+    "decoder.initial_state = tanh and summary = last would do": base(
         encoder=RecurrentEncoderConfig(hidden_size=7),
-        decoder=LuongDecoderConfig(hidden_size=11, first="copy"),
+        decoder=LuongDecoderConfig(hidden_size=11, initial_state="copy"),
         summary="none",
     ),
     "decoder.attention.score = dot needs queries and keys of one width, but decoder.hidden_size = "
@@ -179,21 +180,23 @@ REFUSALS = {
         summary="none",
         readout=ReadoutConfig(inputs=("old_state",)),
     ),
-    "tied = output makes the readout an embedding's matrix, but it has inputs = ['new_state', "
+    "tied_embeddings = output makes the readout an embedding's matrix, but it has inputs = "
+    "['new_state', "
     "'context']; readout.kind = tanh and readout.size = 5 would do": base(
-        tied="output", readout=ReadoutConfig(inputs=("new_state", "context"))
+        tied_embeddings="output", readout=ReadoutConfig(inputs=("new_state", "context"))
     ),
-    "tied = output needs a readout as wide as target.size = 5, but it is 3 wide; "
-    "target.size = 3 would do": base(tied="output"),
-    "tied = all needs one width, but source.size = 11 and target.size = 5; "
-    "tied = output would do": base(
-        tied="all",
+    "tied_embeddings = output needs a readout as wide as target.size = 5, but it is 3 wide; "
+    "target.size = 3 would do": base(tied_embeddings="output"),
+    "tied_embeddings = all needs one width, but source.size = 11 and target.size = 5; "
+    "tied_embeddings = output would do": base(
+        tied_embeddings="all",
         source=EmbeddingConfig(size=11),
         readout=ReadoutConfig(kind="tanh", inputs=("new_state",), size=5),
     ),
-    "tied = all needs one vocabulary, but the source's has 17 symbols and the target's 19; "
-    "tied = output would do": base(
-        tied="all", readout=ReadoutConfig(kind="tanh", inputs=("new_state",), size=5)
+    "tied_embeddings = all needs one vocabulary, but the source's has 17 symbols and the target's "
+    "19; "
+    "tied_embeddings = output would do": base(
+        tied_embeddings="all", readout=ReadoutConfig(kind="tanh", inputs=("new_state",), size=5)
     ),
 }
 
@@ -232,9 +235,12 @@ def test_what_would_do_does(sentence):
 def test_everything_that_is_wrong_is_said_at_once():
     config = base(
         decoder=LuongDecoderConfig(
-            hidden_size=11, first="copy", cell="lstm", attention=AttentionConfig(score="dot")
+            hidden_size=11,
+            initial_state="copy",
+            cell="lstm",
+            attention=AttentionConfig(score="dot"),
         ),
-        tied="output",
+        tied_embeddings="output",
     )
     with pytest.raises(ConfigError) as refusal:
         build(config, small.V_X, small.V_Y)
@@ -243,7 +249,7 @@ def test_everything_that_is_wrong_is_said_at_once():
 
 
 def test_tied_matrices_are_one_and_learn_together():
-    config = base(tied="output", readout=ReadoutConfig(kind="tanh", size=5))
+    config = base(tied_embeddings="output", readout=ReadoutConfig(kind="tanh", size=5))
     model = build(config, small.V_X, small.V_Y)
     assert model.readout.weight is model.target_embedding.weight
     assert model.source_embedding.weight is not model.target_embedding.weight

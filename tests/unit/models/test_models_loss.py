@@ -53,7 +53,7 @@ def test_two_readings_without_dropout_agree_and_cost_what_one_does(name):
     model = small.model(name)
     _, _, given = small.batch(model)
     target, visible = given[2], torch.ones_like(given[2], dtype=torch.bool)
-    once, twice = (model.loss(*given, target, visible, 0.1, agreement=x) for x in (0.0, 5.0))
+    once, twice = (model.loss(*given, target, visible, 0.1, rdrop_alpha=x) for x in (0.0, 5.0))
     assert abs(once - twice) <= 1e-10
 
 
@@ -62,9 +62,9 @@ def test_two_readings_that_dropout_parts_are_drawn_together():
     _, _, given = small.batch(model)
     target, visible = given[2], torch.ones_like(given[2], dtype=torch.bool)
     losses = []
-    for agreement in (1e-9, 1.0, 3.0):
+    for rdrop_alpha in (1e-9, 1.0, 3.0):
         torch.manual_seed(0)
-        losses.append(model.loss(*given, target, visible, agreement=agreement).item())
+        losses.append(model.loss(*given, target, visible, rdrop_alpha=rdrop_alpha).item())
     nothing, one, three = losses
     assert one > nothing + 1e-3
     assert three - nothing == pytest.approx(3 * (one - nothing), rel=1e-6)

@@ -23,7 +23,7 @@ from regard.models import build
 from regard.nn.cells import ElmanCell
 from regard.nn.embedding import Embedding
 from regard.saved_model import SavedModel, load_model, save_model
-from regard.symbols import BOS
+from regard.special_tokens import BOS
 from regard.text.side import Side
 from regard.text.tokenizers import Characters
 from regard.text.vocabulary import Vocabulary
@@ -33,7 +33,7 @@ CONFIG = ModelConfig(
     source=EmbeddingConfig(size=V_X, one_hot=True),
     target=EmbeddingConfig(size=V_Y, one_hot=True),
     encoder=RecurrentEncoderConfig(cell="elman", hidden_size=D),
-    decoder=PlainDecoderConfig(cell="elman", hidden_size=D, first="copy"),
+    decoder=PlainDecoderConfig(cell="elman", hidden_size=D, initial_state="copy"),
     readout=ReadoutConfig(),
 )
 
@@ -78,7 +78,7 @@ def test_nothing_is_learned_or_saved_of_the_words():
 
 
 def test_a_zero_start_and_positions_are_as_with_learned_words():
-    start = Embedding(V_X, None, zero_start=True)(torch.tensor([[BOS, 4]]))
+    start = Embedding(V_X, None, zero_bos=True)(torch.tensor([[BOS, 4]]))
     assert not start[0, 0].any()
     assert start[0, 1, 4] == 1
     config = replace(CONFIG, source=replace(CONFIG.source, positions="learned", max_length=3))
@@ -112,9 +112,10 @@ REFUSALS = {
     "has 11 symbols; source.size = 11 would do": {"source": replace(CONFIG.source, size=12)},
     "target.one_hot = true makes vectors as wide as the vocabulary, but target.size = 5 and it "
     "has 13 symbols; target.size = 13 would do": {"target": replace(CONFIG.target, size=5)},
-    "tied = output shares the target embedding's matrix, but target.one_hot = true has none; "
-    "tied = none would do": {
-        "tied": "output",
+    "tied_embeddings = output shares the target embedding's matrix, but target.one_hot = true has "
+    "none; "
+    "tied_embeddings = none would do": {
+        "tied_embeddings": "output",
         "readout": ReadoutConfig(kind="tanh", size=V_Y),
     },
 }
@@ -128,12 +129,13 @@ def test_what_one_hot_words_cannot_be_is_refused(sentence):
 
 
 def test_no_side_can_be_tied_to_the_other():
-    both = {"tied": "all", "readout": ReadoutConfig(kind="tanh", size=V_Y)}
+    both = {"tied_embeddings": "all", "readout": ReadoutConfig(kind="tanh", size=V_Y)}
     learned = EmbeddingConfig(size=V_Y)
     with pytest.raises(ConfigError) as refusal:
         build(replace(CONFIG, source=replace(CONFIG.target), target=learned, **both), V_Y, V_Y)
     assert refusal.value.problems == (
-        "tied = all shares the source embedding's matrix, but source.one_hot = true has none; "
-        "tied = none would do",
+        "tied_embeddings = all shares the source embedding's matrix, but source.one_hot = true "
+        "has none; "
+        "tied_embeddings = none would do",
     )
-    build(replace(CONFIG, target=learned, **{**both, "tied": "output"}), V_X, V_Y)
+    build(replace(CONFIG, target=learned, **{**both, "tied_embeddings": "output"}), V_X, V_Y)

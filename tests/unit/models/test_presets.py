@@ -17,7 +17,7 @@ from regard.config.model import (
 from regard.errors import ConfigError
 from regard.models import PRESETS, build, paper_sizes, preset
 from regard.nn.dropout import Dropout
-from regard.symbols import BOS
+from regard.special_tokens import BOS
 
 # what is built, and what its oracle must be told
 VARIANTS = {
@@ -124,7 +124,7 @@ def test_the_plain_tutorial_form_is_luongs_decoder_with_a_linear_readout():
             target=words,
             encoder=RecurrentEncoderConfig(**part),
             decoder=LuongDecoderConfig(
-                first="copy",
+                initial_state="copy",
                 attention=AttentionConfig(score="bilinear"),
                 attentional=False,
                 input_feeding=False,

@@ -23,7 +23,7 @@ from regard.errors import ConfigError, InputError
 from regard.models import PRESETS, build
 from regard.nn import positions, readouts, scores
 from regard.nn.cells import ElmanCell, GRUCell, Hidden, LSTMCell
-from regard.symbols import BOS
+from regard.special_tokens import BOS
 
 E, D = small.E, small.D
 WORDS = EmbeddingConfig(size=E)
@@ -35,7 +35,7 @@ def recurrent(decoder, **encoder):
         source=WORDS,
         target=WORDS,
         encoder=RecurrentEncoderConfig(**{**PART, **encoder}),
-        summary="last" if decoder.first == "tanh" else "none",
+        summary="last" if decoder.initial_state == "tanh" else "none",
         decoder=decoder,
         readout=ReadoutConfig(),
     )
@@ -163,7 +163,7 @@ def test_a_fixed_context_decodes_by_its_equation(every_step, cell, step, letters
         **small.embeddings(model),
         "encoder": letters_of(model.encoder.stack.layers[0]),
         "decoder": letters_of(model.decoder.stack.layers[0]),
-        "W_s": array(model.decoder.first.W_s[0].weight),
+        "W_s": array(model.decoder.initial_state.W_s[0].weight),
         "W_o": array(model.readout.weight),
         "b_o": array(model.readout.bias),
     }
@@ -260,7 +260,11 @@ def test_a_vocabulary_without_room_for_words_is_refused(size):
 
 
 def test_a_transformer_need_not_be_tied():
-    for tied, count in (("all", 1), ("output", 2), ("none", 3)):
-        model = build(PRESETS["vaswani2017"](**small.SIZES["vaswani2017"], tied=tied), 19, 19)
+    for tied_embeddings, count in (("all", 1), ("output", 2), ("none", 3)):
+        model = build(
+            PRESETS["vaswani2017"](**small.SIZES["vaswani2017"], tied_embeddings=tied_embeddings),
+            19,
+            19,
+        )
         tables = [model.source_embedding, model.target_embedding, model.readout]
         assert len({table.weight.data_ptr() for table in tables}) == count

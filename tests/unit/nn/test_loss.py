@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from regard.nn.loss import agreeing_loss, summed_loss
+from regard.nn.loss import rdrop_loss, summed_loss
 
 
 def test_the_loss_is_smoothed_cross_entropy():
@@ -30,7 +30,7 @@ def test_the_loss_of_two_readings_is_half_of_r_drops():
         for log_p, log_q in ((first, second), (second, first)):
             expected += (-0.9 * log_p[target[b, t]] - 0.1 * log_p.mean()) / 2
             expected += 3.0 / 2 * (np.exp(log_p) * (log_p - log_q)).sum() / 2
-    loss = agreeing_loss(*map(torch.tensor, (logits, target, mask)), smoothing=0.1, agreement=3.0)
+    loss = rdrop_loss(*map(torch.tensor, (logits, target, mask)), smoothing=0.1, rdrop_alpha=3.0)
     assert float(loss) == pytest.approx(expected, rel=1e-6)
 
 
@@ -39,4 +39,4 @@ def test_gradients_of_the_loss_of_two_readings():
     logits = torch.randn(4, 3, 5, dtype=torch.float64, requires_grad=True)
     target = torch.tensor([[1, 4, 0], [2, 2, 3]])
     mask = torch.tensor([[True, True, True], [True, False, False]])
-    assert torch.autograd.gradcheck(lambda x: agreeing_loss(x, target, mask, 0.1, 3.0), logits)
+    assert torch.autograd.gradcheck(lambda x: rdrop_loss(x, target, mask, 0.1, 3.0), logits)

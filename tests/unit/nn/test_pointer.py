@@ -14,7 +14,7 @@ from regard.inference.prepare import choose_step
 from regard.models import PRESETS, build
 from regard.nn.pointer import Pointing
 from regard.saved_model import SavedModel, build_for, load_model, save_model
-from regard.symbols import BOS
+from regard.special_tokens import BOS
 from regard.translator import Translator
 
 SHARED = {4: 5, 5: 4, 7: 9, 8: 10, 12: 18}
@@ -25,8 +25,8 @@ def copying(name, seed=0, **options):
     """Build a preset that may copy, of random weights."""
     torch.manual_seed(seed)
     config = PRESETS[name](**small.SIZES[name], **options)
-    config = replace(config, readout=replace(config.readout, copies=True))
-    model = build(config, small.V_Y if config.tied == "all" else small.V_X, small.V_Y)
+    config = replace(config, readout=replace(config.readout, pointer_generator=True))
+    model = build(config, small.V_Y if config.tied_embeddings == "all" else small.V_X, small.V_Y)
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, std=0.4)
     for source, target in SHARED.items():
@@ -142,7 +142,7 @@ def test_a_model_with_a_pointer_has_no_fused_step():
 def test_a_file_gives_a_model_back_that_copies_the_same(tmp_path):
     sides = small_models.side("abcdefgh"), small_models.side("hgfedcxy")
     plain = small_models.saved(sides=sides)
-    readout = replace(plain.settings.model.readout, copies=True)
+    readout = replace(plain.settings.model.readout, pointer_generator=True)
     settings = replace(plain.settings, model=replace(plain.settings.model, readout=readout))
     torch.manual_seed(3)
     model = build_for(settings.model, *sides).eval()

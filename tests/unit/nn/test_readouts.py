@@ -8,7 +8,7 @@ from oracle.readouts import maxout
 from regard.nn.embedding import Embedding
 from regard.nn.positions import SinusoidalPositions
 from regard.nn.readouts import LinearLayer, MaxoutLayer, Readout, TanhLayer
-from regard.symbols import BOS
+from regard.special_tokens import BOS
 
 B, T, X, R, V, E = 2, 3, 5, 7, 11, 13
 
@@ -85,7 +85,7 @@ def test_the_loss_drops_what_the_logits_drop():
 
 
 def test_a_zero_start_is_zero_whatever_its_row_holds():
-    embedding = Embedding(V, E, zero_start=True)
+    embedding = Embedding(V, E, zero_bos=True)
     embedded = embedding(torch.tensor([[BOS, 4]]))
     assert not embedded[0, 0].any()
     assert torch.equal(embedded[0, 1], embedding.weight[4])

@@ -97,7 +97,7 @@ def test_a_language_of_thousands_goes_on_from_one_model_and_is_not_taught(data, 
     assert [part.name for part in parts] == ["xyz", "fre", "eng"]
     after = [*TASKS["g2p-after"].parts(data, tmp_path)]
     assert [part.name for part in after] == ["xyz", "xyz-vaswani2017", "fre"]
-    assert [part.more for part in after] == [(), (), ("--set", "train.agreement=1")]
+    assert [part.more for part in after] == [(), (), ("--set", "train.rdrop_alpha=1")]
     for part in parts + after:
         assert_taken(part)
     for task in ("g2p-taught", "g2p-taught-alone"):

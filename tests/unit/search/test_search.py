@@ -5,7 +5,7 @@ import pytest
 
 from regard.models import PRESETS
 from regard.search import Request, search
-from regard.symbols import EOS
+from regard.special_tokens import EOS
 from search_cases import FEW, WITHOUT, forced, lines, model
 from search_options import wanted
 

@@ -11,7 +11,7 @@ from regard.models import PRESETS
 from regard.search import Request, search
 from regard.search.beam import _packed
 from regard.search.ranking import best
-from regard.symbols import BOS, EOS, PAD
+from regard.special_tokens import BOS, EOS, PAD
 from search_cases import FEW, SlowBeam, forced, lines, model
 from search_options import wanted
 

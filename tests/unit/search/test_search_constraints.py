@@ -6,7 +6,7 @@ import torch
 
 import presets as small
 from regard.search import Hypothesis, Request, search
-from regard.symbols import BOS, EOS, PAD
+from regard.special_tokens import BOS, EOS, PAD
 from search_cases import FEW, forced, lines, model
 from search_options import wanted
 

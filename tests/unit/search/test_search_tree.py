@@ -3,7 +3,7 @@
 import pytest
 
 from regard.search import Request, search
-from regard.symbols import EOS
+from regard.special_tokens import EOS
 from search_cases import FEW, SlowBeam, lines, model
 from search_options import wanted
 

@@ -3,7 +3,7 @@
 import pytest
 
 from regard.errors import ConfigError
-from regard.symbols import UNKNOWN
+from regard.special_tokens import UNKNOWN
 from regard.text.side import Side
 from regard.text.tokenizers import Characters, Words
 from regard.text.vocabulary import Vocabulary

@@ -14,10 +14,10 @@ from regard.text.escapes import escape, unescape
 from regard.text.normalize import FORMS, normalize
 from regard.text.tokenizers import (
     Characters,
-    Sounds,
-    Symbols,
+    Phonemes,
     Tagged,
     Tokenizer,
+    Whitespace,
     Words,
     tokenizer_from_json,
 )
@@ -31,8 +31,8 @@ def test_characters_are_code_points_in_reading_order():
 
 
 def test_symbols_stand_between_runs_of_spaces():
-    assert Symbols().split("  HH AH0  L OW1 ") == ["HH", "AH0", "L", "OW1"]
-    assert Symbols().join(["HH", "AH0"]) == "HH AH0"
+    assert Whitespace().split("  HH AH0  L OW1 ") == ["HH", "AH0", "L", "OW1"]
+    assert Whitespace().join(["HH", "AH0"]) == "HH AH0"
 
 
 @pytest.mark.parametrize(
@@ -53,38 +53,38 @@ def test_symbols_stand_between_runs_of_spaces():
     ],
 )
 def test_marks_of_sounds_are_symbols_of_their_own(line, expected):
-    assert Sounds().split(line) == expected.split()
-    assert Sounds().join(expected.split()) == " ".join(line.split())
+    assert Phonemes().split(line) == expected.split()
+    assert Phonemes().join(expected.split()) == " ".join(line.split())
 
 
 def test_sounds_come_back_in_the_form_they_came_in():
     composed, apart = "ǎː", "a\u030cː"
-    assert Sounds("NFC").split(composed) == Sounds("NFD").split(apart) == ["a", "◌\u030c", "◌ː"]
-    assert Sounds("NFC").join(["a", "◌\u030c", "◌ː"]) == composed
-    assert Sounds("NFD").join(["a", "◌\u030c", "◌ː"]) == apart
+    assert Phonemes("NFC").split(composed) == Phonemes("NFD").split(apart) == ["a", "◌\u030c", "◌ː"]
+    assert Phonemes("NFC").join(["a", "◌\u030c", "◌ː"]) == composed
+    assert Phonemes("NFD").join(["a", "◌\u030c", "◌ː"]) == apart
     # what shall be left as it is, is not taken apart
-    assert Sounds("none").split(f"{composed} {apart}") == ["ǎ", "◌ː", "a", "◌\u030c", "◌ː"]
+    assert Phonemes("none").split(f"{composed} {apart}") == ["ǎ", "◌ː", "a", "◌\u030c", "◌ː"]
 
 
 @CASES
 @given(lines, st.sampled_from(FORMS))
 def test_sounds_come_back_whatever_stands_in_them(line, form):
     line = normalize(" ".join(line.split()), form)
-    split = Sounds(form).split(line)
-    assert Sounds(form).join(split) == " ".join(line.split())
+    split = Phonemes(form).split(line)
+    assert Phonemes(form).join(split) == " ".join(line.split())
     assert all(token.split() == [token] for token in split)
 
 
 @CASES
 @given(st.lists(st.sampled_from(["◌", "◌ː", "␛", "␛1", "a", "ː", "◌\u030c", "�"])) | tokens)
 def test_sounds_join_whatever_a_model_says(said):
-    joined = Sounds().join(said)
+    joined = Phonemes().join(said)
     assert joined == " ".join(joined.split())
 
 
 def test_a_mark_with_nothing_before_it_stands_by_itself():
-    assert Sounds().join(["◌ː", "a"]) == "ː a"
-    assert Sounds().join(["a", "�", "◌ː"]) == "a �ː"
+    assert Phonemes().join(["◌ː", "a"]) == "ː a"
+    assert Phonemes().join(["a", "�", "◌ː"]) == "a �ː"
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_a_joiner_of_the_text_is_not_a_joiner():
 
 
 @pytest.mark.parametrize("separator", ["\u2028", "\x85", "\u3000", "\xa0", " \t "])
-@pytest.mark.parametrize("tokenizer", [Words(), Symbols(), Sounds()])
+@pytest.mark.parametrize("tokenizer", [Words(), Whitespace(), Phonemes()])
 def test_any_white_space_is_a_space_and_ends_no_line(tokenizer, separator):
     assert tokenizer.split(f"{separator}a{separator}b{separator}") == ["a", "b"]
 
@@ -173,7 +173,7 @@ def test_letters_and_tags_come_back_exactly(parts):
 @given(lines)
 def test_characters_come_back_exactly_the_others_but_for_white_space(line):
     assert Characters().join(Characters().split(line)) == line
-    assert Symbols().join(Symbols().split(line)) == " ".join(line.split())
+    assert Whitespace().join(Whitespace().split(line)) == " ".join(line.split())
     split = Words().split(line)
     assert Words().join(split) == " ".join(line.split())
     assert all(token.split() == [token] for token in split)
@@ -203,19 +203,19 @@ def test_an_escape_that_nobody_wrote_stays():
 
 @pytest.mark.parametrize("form", FORMS)
 def test_sounds_remember_their_form(form):
-    written = Sounds(form).to_json()
-    assert written == {"kind": "sounds", "form": form}
-    assert tokenizer_from_json(json.loads(json.dumps(written))) == Sounds(form)
+    written = Phonemes(form).to_json()
+    assert written == {"kind": "phonemes", "form": form}
+    assert tokenizer_from_json(json.loads(json.dumps(written))) == Phonemes(form)
 
 
-@pytest.mark.parametrize("tokenizer", [Characters(), Words(), Symbols(), Tagged()])
+@pytest.mark.parametrize("tokenizer", [Characters(), Words(), Whitespace(), Tagged()])
 def test_a_tokenizer_comes_back_from_json(tokenizer: Tokenizer):
     text = json.dumps(tokenizer.to_json())
     assert text == json.dumps({"kind": tokenizer.kind})
     assert tokenizer_from_json(json.loads(text)) == tokenizer
 
 
-NAMES = "characters, words, symbols, tagged, sounds or subwords"
+NAMES = "characters, words, whitespace, tagged, phonemes or subwords"
 
 
 @pytest.mark.parametrize(
@@ -230,16 +230,16 @@ NAMES = "characters, words, symbols, tagged, sounds or subwords"
             "tokenizer words has ['kind', 'model'], but it must have ['kind']",
         ),
         (
-            {"kind": "sounds"},
-            "tokenizer sounds has ['kind'], but it must have ['form', 'kind']",
+            {"kind": "phonemes"},
+            "tokenizer phonemes has ['kind'], but it must have ['form', 'kind']",
         ),
         (
-            {"kind": "sounds", "form": "NFX"},
-            "form of sounds = 'NFX', but it must be NFC, NFD, NFKC or none",
+            {"kind": "phonemes", "form": "NFX"},
+            "form of phonemes = 'NFX', but it must be NFC, NFD, NFKC or none",
         ),
         (
-            {"kind": "sounds", "form": ["NFC"]},
-            "form of sounds = ['NFC'], but it must be NFC, NFD, NFKC or none",
+            {"kind": "phonemes", "form": ["NFC"]},
+            "form of phonemes = ['NFC'], but it must be NFC, NFD, NFKC or none",
         ),
         (
             {"kind": "subwords"},

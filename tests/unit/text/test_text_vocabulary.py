@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from text_cases import CASES, HARD
 
 from regard.errors import ConfigError, InputError
-from regard.symbols import BOS, EOS, PAD, UNKNOWN
+from regard.special_tokens import BOS, EOS, PAD, UNKNOWN
 from regard.text.vocabulary import SPECIALS, Vocabulary
 
 texts = st.lists(st.lists(st.sampled_from(HARD) | st.text(max_size=2), max_size=7), max_size=5)

@@ -17,11 +17,13 @@ from regard.config.settings import TrainConfig
 from regard.errors import InputError
 from regard.models import PRESETS
 from regard.training import loop
-from regard.training.loop import Validation, batch_loss, learned, stream, train
+from regard.training.checkpoints import load_final_weights
+from regard.training.early_stopping import TrainingProgress
+from regard.training.loop import batch_loss, train, training_batches
 from regard.training.optimizer import make_optimizer, optimizer_tensors, restore_optimizer
+from regard.training.progress_report import ValidationResult
 from regard.training.schedule import learning_rate
-from regard.training.state import Progress
-from training_job import RESUMED, Silent, job, run
+from training_job import RESUMED, SilentReport, job, run
 
 TESTS = Path(__file__).parents[2]
 
@@ -67,18 +69,20 @@ def test_an_optimizer_goes_on_as_if_it_had_never_stopped(name):
 
 
 def test_a_validation_knows_better_from_worse():
-    progress = Progress(step=10).validated(50.0, higher_is_better=True, keep=2, best_of=True)
+    progress = TrainingProgress(step=10).after_validation(
+        50.0, higher_is_better=True, num_checkpoints=2, best_of=True
+    )
     assert (progress.best, progress.best_step, progress.stale) == (50.0, 10, 0)
-    later = Progress(**{**vars(progress), "step": 20})
-    later = later.validated(50.0, higher_is_better=True, keep=2, best_of=True)
-    assert (later.best_step, later.stale, later.kept) == (10, 1, ((50.0, 10), (50.0, 20)))
-    last = Progress(**{**vars(later), "step": 30})
-    best = last.validated(60.0, higher_is_better=True, keep=2, best_of=True)
-    assert best.kept == ((60.0, 30), (50.0, 10))
-    newest = last.validated(40.0, higher_is_better=True, keep=2, best_of=False)
-    assert newest.kept == ((50.0, 20), (40.0, 30))
-    lower = last.validated(40.0, higher_is_better=False, keep=1, best_of=True)
-    assert (lower.best, lower.kept) == (40.0, ((40.0, 30),))
+    later = TrainingProgress(**{**vars(progress), "step": 20})
+    later = later.after_validation(50.0, higher_is_better=True, num_checkpoints=2, best_of=True)
+    assert (later.best_step, later.stale, later.checkpoints) == (10, 1, ((50.0, 10), (50.0, 20)))
+    last = TrainingProgress(**{**vars(later), "step": 30})
+    best = last.after_validation(60.0, higher_is_better=True, num_checkpoints=2, best_of=True)
+    assert best.checkpoints == ((60.0, 30), (50.0, 10))
+    newest = last.after_validation(40.0, higher_is_better=True, num_checkpoints=2, best_of=False)
+    assert newest.checkpoints == ((50.0, 20), (40.0, 30))
+    lower = last.after_validation(40.0, higher_is_better=False, num_checkpoints=1, best_of=True)
+    assert (lower.best, lower.checkpoints) == (40.0, ((40.0, 30),))
 
 
 @pytest.mark.parametrize("name", ["adam", "adamw", "adadelta"])
@@ -92,10 +96,18 @@ def test_what_is_frozen_is_not_the_optimizers(name):
 def test_patience_stops_a_run_that_no_longer_gets_better(tmp_path):
     made, _, _ = job(tmp_path, max_steps=1000, validate_every=2, patience=3, batch_tokens=100)
     scores = iter([1.0, 5.0, 4.0, 3.0, 5.0])
-    made = type(made)(**{**vars(made), "validate": lambda model: Validation(next(scores))})
-    progress = train(made, Silent())
+    made = type(made)(**{**vars(made), "validate": lambda model: ValidationResult(next(scores))})
+    progress = train(made, SilentReport())
     assert (progress.step, progress.best, progress.best_step) == (10, 5.0, 4)
-    assert train(made, Silent()) == progress
+    assert train(made, SilentReport()) == progress
+
+
+def test_progress_of_an_earlier_version_is_read():
+    progress = TrainingProgress(step=7, best=2.5, best_step=4, checkpoints=((2.5, 4), (2.0, 6)))
+    old = progress.to_json()
+    old["kept"] = [list(pair) for pair in old.pop("checkpoints")]
+    assert TrainingProgress.from_json(old) == progress
+    assert TrainingProgress.from_json(progress.to_json()) == progress
 
 
 def test_batches_are_not_made_beyond_the_run_however_it_ends(tmp_path, monkeypatch):
@@ -104,18 +116,18 @@ def test_batches_are_not_made_beyond_the_run_however_it_ends(tmp_path, monkeypat
 
     def watched(job, progress):
         try:
-            yield from stream(job, progress)
+            yield from training_batches(job, progress)
         finally:
             ended.append(True)
 
-    monkeypatch.setattr(loop, "stream", watched)
+    monkeypatch.setattr(loop, "training_batches", watched)
     made, _, _ = job(tmp_path, max_steps=3)
 
     def stop():
         raise RuntimeError("out of memory")
 
     with pytest.raises(RuntimeError, match="out of memory") as caught:
-        train(made, Silent(), stop)
+        train(made, SilentReport(), stop)
     assert ended == [True]
     assert caught.tb is not None
 
@@ -126,7 +138,7 @@ def test_a_cpu_computes_in_bfloat16_where_it_has_it(tmp_path, monkeypatch, has_i
     found = {"avx512_bf16": has_it}
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: found, raising=False)
     made, _, _ = job(tmp_path, name, dropout=0.0)
-    batch = next(stream(made, Progress()))[2]
+    batch = next(training_batches(made, TrainingProgress()))[2]
     losses, gradients = [], []
     for precision in ("float32", "tf32", "bfloat16"):
         made.model.zero_grad()
@@ -140,15 +152,21 @@ def test_a_cpu_computes_in_bfloat16_where_it_has_it(tmp_path, monkeypatch, has_i
 
 
 def test_averaging_takes_the_mean_of_the_kept_checkpoints(tmp_path):
-    made, _, _ = job(tmp_path, max_steps=6, validate_every=2, average=3, average_of="last")
+    made, _, _ = job(
+        tmp_path,
+        max_steps=6,
+        validate_every=2,
+        average_checkpoints=3,
+        average_checkpoints_from="last",
+    )
     seen = []
 
     def score(model):
         seen.append({n: p.detach().clone() for n, p in model.named_parameters()})
         return 0.0
 
-    made = type(made)(**{**vars(made), "validate": lambda model: Validation(score(model))})
-    model = learned(made, train(made, Silent()))
+    made = type(made)(**{**vars(made), "validate": lambda model: ValidationResult(score(model))})
+    model = load_final_weights(made, train(made, SilentReport()))
     for name, parameter in model.named_parameters():
         mean = sum(weights[name].double() for weights in seen) / 3
         assert torch.equal(parameter, mean.float())
@@ -161,16 +179,16 @@ def test_averaging_takes_the_mean_of_the_kept_checkpoints(tmp_path):
 def test_an_average_that_is_worse_than_the_best_is_not_taken(
     tmp_path, after, higher_is_better, averaged
 ):
-    made, _, _ = job(tmp_path, max_steps=6, validate_every=2, average=2)
+    made, _, _ = job(tmp_path, max_steps=6, validate_every=2, average_checkpoints=2)
     scores, seen = iter([1.0, 2.0, 3.0, after]), []
 
     def score(model):
         seen.append({n: p.detach().clone() for n, p in model.named_parameters()})
-        return Validation(next(scores))
+        return ValidationResult(next(scores))
 
     kept = {"validate": score, "higher_is_better": higher_is_better}
     made = type(made)(**{**vars(made), **kept})
-    model = learned(made, train(made, Silent()))
+    model = load_final_weights(made, train(made, SilentReport()))
     wanted = seen[3] if averaged else seen[2 if higher_is_better else 0]
     for name, parameter in model.named_parameters():
         assert torch.equal(parameter, wanted[name])
@@ -222,7 +240,7 @@ def test_an_interrupted_run_saves_and_goes_on(tmp_path, monkeypatch, precision):
     run(tmp_path / "whole", **options)
     made, _, _ = job(tmp_path / "stopped", **options)
     asked = iter([False] * 12 + [True])
-    progress = train(made, Silent(), stop=lambda: next(asked))
+    progress = train(made, SilentReport(), stop=lambda: next(asked))
     assert (progress.step, progress.finished) == (13, False)
     run(tmp_path / "stopped", **options)
     assert digest(tmp_path / "stopped") == digest(tmp_path / "whole")
@@ -243,7 +261,7 @@ def test_a_run_that_goes_astray_says_which_setting_would_help(tmp_path, monkeypa
 
     monkeypatch.setattr(torch.optim.Adam, "step", too_far)
     with pytest.raises(InputError) as refused:
-        train(made, Silent())
+        train(made, SilentReport())
     sentence = f"{what}, but it must be a number; a smaller train.learning_rate would do"
     assert str(refused.value) == sentence
 
@@ -251,9 +269,9 @@ def test_a_run_that_goes_astray_says_which_setting_would_help(tmp_path, monkeypa
 def test_what_is_said_of_agreement_reaches_the_loss(tmp_path):
     made, _, _ = job(tmp_path, dropout=0.4)
     made.model.train()
-    batch = next(stream(made, Progress()))[2]
+    batch = next(training_batches(made, TrainingProgress()))[2]
     losses = []
-    for agreement in (1e-9, 5.0):
+    for rdrop_alpha in (1e-9, 5.0):
         torch.manual_seed(0)
-        losses.append(batch_loss(made.model, replace(made.config, agreement=agreement), batch))
+        losses.append(batch_loss(made.model, replace(made.config, rdrop_alpha=rdrop_alpha), batch))
     assert losses[1] > losses[0] + 1

@@ -7,9 +7,15 @@ import torch
 
 from regard.models import PRESETS
 from regard.nn.pointer import Pointer
-from regard.training.loop import batch_loss, make_gradients, plain_gradients, stream, train
-from regard.training.state import Progress
-from training_job import RESUMED, Silent, job
+from regard.training.early_stopping import TrainingProgress
+from regard.training.loop import (
+    batch_loss,
+    eager_gradients,
+    make_gradients,
+    train,
+    training_batches,
+)
+from training_job import RESUMED, SilentReport, job
 
 pytestmark = pytest.mark.gpu
 PRECISIONS = ("float32", "tf32", "bfloat16")
@@ -36,11 +42,11 @@ def pointer(model):
 
 
 @pytest.mark.parametrize("name", [*PRESETS, COPIES])
-@pytest.mark.parametrize("agreement", [0.0, 2.0])
-def test_recorded_gradients_are_the_plain_ones(tmp_path, name, agreement):
-    made = on_gpu(tmp_path, name, dropout=0.0, batch_tokens=300, agreement=agreement)
+@pytest.mark.parametrize("rdrop_alpha", [0.0, 2.0])
+def test_recorded_gradients_are_the_plain_ones(tmp_path, name, rdrop_alpha):
+    made = on_gpu(tmp_path, name, dropout=0.0, batch_tokens=300, rdrop_alpha=rdrop_alpha)
     made.model.train()
-    batches = stream(made, Progress())
+    batches = training_batches(made, TrainingProgress())
     taken = [next(batches)[2] for _ in range(5)]
     tokens = sum(batch.num_tokens for batch in taken)
     recorded = make_gradients(made.model, made.config)
@@ -50,7 +56,7 @@ def test_recorded_gradients_are_the_plain_ones(tmp_path, name, agreement):
         loss = recorded(taken, tokens)()
     found = {n: p.grad.clone() for n, p in made.model.named_parameters()}
     made.model.zero_grad()
-    usual = plain_gradients(partial(batch_loss, made.model, made.config), taken, tokens)()
+    usual = eager_gradients(partial(batch_loss, made.model, made.config), taken, tokens)()
     assert loss == pytest.approx(usual, rel=1e-5)
     for n, p in made.model.named_parameters():
         torch.testing.assert_close(found[n], p.grad, rtol=1e-3, atol=1e-5)
@@ -63,12 +69,12 @@ def test_recorded_gradients_are_the_plain_ones(tmp_path, name, agreement):
 def test_a_run_that_was_stopped_ends_in_the_same_bits(tmp_path, name, precision):
     options = {**RESUMED, "max_steps": 12, "save_every": 5, "precision": precision}
     whole = on_gpu(tmp_path / "whole", name, **options)
-    train(whole, Silent())
+    train(whole, SilentReport())
     stopped = on_gpu(tmp_path / "stopped", name, **options)
     asked = iter(range(100))
-    train(stopped, Silent(), lambda: next(asked) == 6)
+    train(stopped, SilentReport(), lambda: next(asked) == 6)
     again = on_gpu(tmp_path / "stopped", name, **options)
-    train(again, Silent())
+    train(again, SilentReport())
     for (n, a), b in zip(whole.model.named_parameters(), again.model.parameters(), strict=True):
         assert torch.equal(a, b), n
 
@@ -76,4 +82,4 @@ def test_a_run_that_was_stopped_ends_in_the_same_bits(tmp_path, name, precision)
 def test_a_model_learns_on_a_gpu_as_it_does_elsewhere(tmp_path):
     made = on_gpu(tmp_path, max_steps=400, validate_every=400, batch_tokens=800, precision="tf32",
                   learning_rate=0.005, report_every=100, pairs=4000)  # fmt: skip
-    assert train(made, Silent()).best >= 90
+    assert train(made, SilentReport()).best >= 90

@@ -13,20 +13,21 @@ import pytest
 from rich.cells import cell_len
 
 from regard.config.settings import TrainConfig
-from regard.training.loop import Sample, Validation, train
-from regard.training.report import (
-    PlainLines,
-    ProgressBar,
-    Several,
-    Silent,
-    TensorBoard,
-    make_report,
+from regard.training.log_lines import LogLines
+from regard.training.loop import train
+from regard.training.progress_bar import ProgressBar, make_report
+from regard.training.progress_report import (
+    CompositeReport,
+    SilentReport,
+    ValidationResult,
+    ValidationSample,
 )
+from regard.training.tensorboard import TensorBoardReport
 from training_job import job
 
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-APPLES = Sample("我爱吃苹果", "i love apples", "i love apple")
-ARABIC = Sample("أنا أحب التفاح", "我喜欢苹果", "我喜欢苹果")
+APPLES = ValidationSample("我爱吃苹果", "i love apples", "i love apple")
+ARABIC = ValidationSample("أنا أحب التفاح", "我喜欢苹果", "我喜欢苹果")
 
 
 class Clock:
@@ -65,14 +66,14 @@ def told(report, clock):
         for step in range(1, 21):
             clock.now += 0.5
             report.update(step, 1.2344, 0.001, 2700)
-        report.validating(20)
+        report.begin_validation(20)
         clock.now += 4
-        report.validation(20, Validation(93.44, APPLES), 95.0)
+        report.end_validation(20, ValidationResult(93.44, APPLES), 95.0)
 
 
 def test_lines_are_written_every_so_many_updates_and_for_each_validation():
     file, clock = io.StringIO(), Clock()
-    told(PlainLines(config(), "exact", file, clock), clock)
+    told(LogLines(config(), "exact", file, clock), clock)
     assert file.getvalue().splitlines() == [
         "step 10/100 · loss 1.234 · 5,400 tokens/s · 0:45 left",
         "step 20/100 · loss 1.234 · 5,400 tokens/s · 0:40 left",
@@ -82,11 +83,11 @@ def test_lines_are_written_every_so_many_updates_and_for_each_validation():
 
 def test_a_validation_without_a_sample_and_the_loss_of_the_dev_lines():
     file = io.StringIO()
-    report = PlainLines(config(), "loss", file)
+    report = LogLines(config(), "loss", file)
     report.start(19)
     report.update(20, 1.0, 0.001, 10)
-    report.validating(20)
-    report.validation(20, Validation(1.23456), 1.2)
+    report.begin_validation(20)
+    report.end_validation(20, ValidationResult(1.23456), 1.2)
     assert file.getvalue().splitlines()[-1] == "step 20/100 · dev loss 1.235 (best 1.200)"
 
 
@@ -97,14 +98,14 @@ def test_lines_go_to_stderr_and_a_listener_who_left_stops_nothing(capsys):
 
     for file in (None, Gone()):
         clock = Clock()
-        told(PlainLines(config(), "exact", file, clock), clock)
+        told(LogLines(config(), "exact", file, clock), clock)
     out, err = capsys.readouterr()
     assert out == ""
     assert err.count("\n") == 3
 
 
 def test_silence_is_silent(capsys):
-    told(Silent(), Clock())
+    told(SilentReport(), Clock())
     assert capsys.readouterr() == ("", "")
 
 
@@ -127,7 +128,7 @@ def test_the_bar_ends_with_all_it_knows():
 def seen(bar):
     """Return the lines that the bar would draw now."""
     with bar.console.capture() as capture:
-        bar.console.print(bar.drawn())
+        bar.console.print(bar.render())
     return [line.rstrip() for line in ESCAPE.sub("", capture.get()).splitlines()]
 
 
@@ -135,26 +136,28 @@ def test_the_bar_says_while_a_validation_runs():
     clock = Clock()
     bar = ProgressBar(config(), "exact", Terminal(), clock)
     assert seen(bar) == [f"step 0/100   {'━' * 40}"]
-    bar.pace.start(0)
+    bar.throughput.start(0)
     clock.now += 5
     bar.update(10, 1.0, 0.001, 100)
     assert seen(bar)[0].endswith("━ 0:45 left")
-    bar.validating(10)
+    bar.begin_validation(10)
     assert seen(bar)[0].endswith("━ validating · 0:45 left")
-    bar.validation(10, Validation(50.0), 50.0)
+    bar.end_validation(10, ValidationResult(50.0), 50.0)
     assert seen(bar)[0].endswith("━ 0:45 left")
     assert seen(bar)[1:] == ["loss 1.000 · 20 tokens/s · exact 50.0 (best 50.0)"]
 
 
 @pytest.mark.parametrize("width", [12, 60, 80, 120])
-@pytest.mark.parametrize("sample", [APPLES, ARABIC, Sample("啊" * 999, "ب" * 999, "x\n" * 999)])
+@pytest.mark.parametrize(
+    "sample", [APPLES, ARABIC, ValidationSample("啊" * 999, "ب" * 999, "x\n" * 999)]
+)
 def test_no_line_of_the_bar_is_wider_than_the_terminal(monkeypatch, width, sample):
     monkeypatch.setenv("COLUMNS", str(width))
     terminal = Terminal()
     bar = ProgressBar(config(max_steps=10**6), "exact", terminal)
-    bar.pace.start(999_000)
+    bar.throughput.start(999_000)
     tell_a_validation(bar, sample)
-    bar.validating(999_001)
+    bar.begin_validation(999_001)
     drawn = seen(bar)
     with bar:
         bar.start(999_000)
@@ -166,8 +169,8 @@ def test_no_line_of_the_bar_is_wider_than_the_terminal(monkeypatch, width, sampl
 
 def tell_a_validation(report, sample):
     report.update(999_001, 1.0, 0.1, 10)
-    report.validating(999_001)
-    report.validation(999_001, Validation(100.0, sample), 100.0)
+    report.begin_validation(999_001)
+    report.end_validation(999_001, ValidationResult(100.0, sample), 100.0)
 
 
 def broken_off(report):
@@ -207,16 +210,16 @@ def test_a_bar_for_a_terminal_and_lines_for_all_else(monkeypatch):
         return type(make_report(config(), "exact", quiet=quiet, file=file))
 
     assert chosen(Terminal()) is ProgressBar
-    assert chosen(io.StringIO()) is PlainLines
-    assert chosen(Terminal(), quiet=True) is Silent
+    assert chosen(io.StringIO()) is LogLines
+    assert chosen(Terminal(), quiet=True) is SilentReport
     monkeypatch.setattr(sys, "stderr", Terminal())
     assert chosen(None) is ProgressBar
     monkeypatch.setattr(sys, "stderr", None)
-    assert chosen(None) is Silent
+    assert chosen(None) is SilentReport
     monkeypatch.setenv("FORCE_COLOR", "1")
-    assert chosen(io.StringIO()) is PlainLines
+    assert chosen(io.StringIO()) is LogLines
     monkeypatch.setenv("TERM", "dumb")
-    assert chosen(Terminal()) is PlainLines
+    assert chosen(Terminal()) is LogLines
 
 
 def notebook(monkeypatch):
@@ -249,11 +252,11 @@ def notebook(monkeypatch):
 
 def test_a_notebook_has_a_bar_where_it_has_widgets(monkeypatch):
     monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
-    monkeypatch.setattr("regard.training.report.find_spec", lambda name: None)
-    assert type(make_report(config(), "exact", quiet=False)) is PlainLines
+    monkeypatch.setattr("regard.training.progress_bar.find_spec", lambda name: None)
+    assert type(make_report(config(), "exact", quiet=False)) is LogLines
     monkeypatch.undo()
     shown = notebook(monkeypatch)
-    assert type(make_report(config(), "exact", quiet=False, file=io.StringIO())) is PlainLines
+    assert type(make_report(config(), "exact", quiet=False, file=io.StringIO())) is LogLines
     bar = make_report(config(), "exact", quiet=False)
     assert type(bar) is ProgressBar
     with bar:
@@ -266,12 +269,12 @@ def test_a_notebook_has_a_bar_where_it_has_widgets(monkeypatch):
 
 def test_several_are_told_in_their_order_and_all_are_closed():
     files, clock = [io.StringIO(), io.StringIO()], Clock()
-    lines = [PlainLines(config(), "exact", file, clock) for file in files]
-    told(Several(lines), clock)
+    lines = [LogLines(config(), "exact", file, clock) for file in files]
+    told(CompositeReport(lines), clock)
     assert files[0].getvalue() == files[1].getvalue()
     assert files[0].getvalue().count("\n") == 3
     bars = [ProgressBar(config(), "exact", Terminal()) for _ in range(2)]
-    broken_off(Several(bars))
+    broken_off(CompositeReport(bars))
     assert not any(bar.live.is_started for bar in bars)
 
 
@@ -312,13 +315,13 @@ def test_curves_are_drawn_where_tensorboard_is_installed(monkeypatch, tmp_path):
         monkeypatch.setattr(SummaryWriter, "made", [])
         monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", module)
     clock = Clock()
-    with TensorBoard(tmp_path, "exact", clock) as report:
+    with TensorBoardReport(tmp_path, "exact", clock) as report:
         report.start(6)
         clock.now += 2
         report.update(7, 1.5, 0.25, 50)
-        report.validating(7)
+        report.begin_validation(7)
         clock.now += 5
-        report.validation(7, Validation(93.0), 95.0)
+        report.end_validation(7, ValidationResult(93.0), 95.0)
         report.update(8, 1.25, 0.5, 50)
     assert written(tmp_path) == {
         "train/loss": [(7, 1.5), (8, 1.25)],
@@ -331,13 +334,13 @@ def test_curves_are_drawn_where_tensorboard_is_installed(monkeypatch, tmp_path):
 def test_without_tensorboard_nothing_is_drawn_and_nothing_fails(monkeypatch, tmp_path):
     # what is None there cannot be imported
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
-    told(TensorBoard(tmp_path / "curves"), Clock())
+    told(TensorBoardReport(tmp_path / "curves"), Clock())
     assert not (tmp_path / "curves").exists()
 
 
 def test_a_training_tells_how_it_goes(tmp_path):
     made, _, _ = job(tmp_path, max_steps=3, validate_every=2, report_every=2, batch_tokens=100)
-    made = type(made)(**{**vars(made), "validate": lambda model: Validation(50.0, APPLES)})
+    made = type(made)(**{**vars(made), "validate": lambda model: ValidationResult(50.0, APPLES)})
     file = io.StringIO()
     with make_report(made.config, "exact", quiet=False, file=file) as report:
         train(made, report)

@@ -6,7 +6,7 @@ import torch
 
 from regard.errors import InputError
 from regard.models import PRESETS
-from regard.symbols import BOS, EOS
+from regard.special_tokens import BOS, EOS
 from regard.translator import Translator
 from regard.translator.forced import COPIES, influence
 from small_models import saved

@@ -15,8 +15,7 @@ import regard
 from regard.errors import InputError
 from regard.models import build
 from regard.saved_model import save_model
-from regard.symbols import BOS, EOS
-from regard.text.tokenizers import Symbols
+from regard.special_tokens import BOS, EOS
 from regard.translator import Translator
 from small_models import LOOKS, SIZES, SOURCE, TARGET, saved, side
 
@@ -164,7 +163,7 @@ def test_a_translation_is_json():
 
 
 def test_a_notebook_shows_the_line_and_every_weight_and_no_markup_of_the_text():
-    sides = side([*SOURCE, "<b>"], Symbols()), side([*TARGET, "<i>"], Symbols())
+    sides = side([*SOURCE, "<b>"], Whitespace()), side([*TARGET, "<i>"], Whitespace())
     translator = Translator(saved(sides=sides))
     found = translator.translate("a <b> c", prefix=["<i>"], max_length=4)
     html = found._repr_html_()

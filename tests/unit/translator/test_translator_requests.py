@@ -9,7 +9,6 @@ from translator_cases import LINES, refusal
 import regard
 from regard.errors import ConfigError, InputError
 from regard.saved_model import save_model
-from regard.text.tokenizers import Symbols
 from regard.translator import Translator, chosen_device
 from small_models import LOOKS, SIZES, SOURCE, TARGET, saved, side
 
@@ -84,7 +83,7 @@ def test_a_prefix_is_what_every_output_begins_with(translator, beam_size):
 
 
 def test_a_prefix_is_cut_as_the_targets_are():
-    sides = side(SOURCE), side([*TARGET, "rr"], Symbols())
+    sides = side(SOURCE), side([*TARGET, "rr"], Whitespace())
     translator = Translator(saved("luong2015", sides=sides))
     assert translator.translate("abc", prefix="rr k", max_length=3).tokens[:2] == ("rr", "k")
 
@@ -279,7 +278,7 @@ def test_a_second_opinion_is_the_first_one(name, beam_size):
 
 
 def test_a_target_can_be_scored_as_tokens_and_may_be_nothing(translator):
-    sides = side(SOURCE), side([*TARGET, "kl"], Symbols())
+    sides = side(SOURCE), side([*TARGET, "kl"], Whitespace())
     symbols = Translator(saved("luong2015", sides=sides))
     apart, joined = symbols.rescore([("abc", ["k", "l"]), ("abc", ["kl"])])
     assert (apart.text, joined.text) == ("k l", "kl")

@@ -86,7 +86,7 @@ def write(folder, *, finished=True, **files):
     whole = {
         "settings.toml": '[train]\nmax_steps = 30\nmetric = "exact"\n[model.encoder]\nsize = 7\n',
         "log.jsonl": lines(LOG),
-        "pace.jsonl": lines([{"step": 20, "tokens_per_second": 5000.4, "seconds": 83.2}]),
+        "throughput.jsonl": lines([{"step": 20, "tokens_per_second": 5000.4, "seconds": 83.2}]),
         "dev.jsonl": lines([{**x, "length": len(x["targets"][0])} for x in LINES]),
         "summary.json": json.dumps(
             {
@@ -284,7 +284,7 @@ def test_a_run_that_is_not_finished_tells_what_there_is(tmp_path):
 
 
 def test_a_run_that_has_just_begun_has_a_report_too(tmp_path):
-    missing = ("log.jsonl", "pace.jsonl", "dev.jsonl", "summary.json", "state.safetensors")
+    missing = ("log.jsonl", "throughput.jsonl", "dev.jsonl", "summary.json", "state.safetensors")
     recipe = json.dumps({"recipe": {"pairs": "f1a9"}})
     found = page(tmp_path, **dict.fromkeys(missing), **{"prepared.json": recipe})
     assert "no update is logged yet" in found.texts
@@ -323,7 +323,7 @@ def test_what_is_no_number_is_no_point(tmp_path):
 def test_an_older_log_without_attention_is_drawn_without_it(tmp_path):
     plain = {name: SAMPLE[name] for name in ("source", "target", "output")}
     old = [{"step": 5, "score": 1.0, "best": 1.0, "metric": "loss", "sample": plain}]
-    found = page(tmp_path, **{"log.jsonl": lines(old), "pace.jsonl": None})
+    found = page(tmp_path, **{"log.jsonl": lines(old), "throughput.jsonl": None})
     assert "dev loss on the validation set" in found.texts
     assert not any("most" in title for title in found.titles)
     assert drawn({**SAMPLE, "weights": [[2.0]]}) is None
@@ -364,5 +364,9 @@ def test_whatever_stands_in_the_files_there_is_a_whole_page(tmp_path, changes):
     broken = [{**entry, **change} for entry, change in zip(LOG, changes, strict=False)]
     rows = [{**entry, **change} for entry, change in zip(LINES, changes, strict=False)]
     summary = {"scores": changes, "dev_sources": changes}
-    parts = {"log.jsonl": lines(broken), "dev.jsonl": lines(rows), "pace.jsonl": lines(changes)}
+    parts = {
+        "log.jsonl": lines(broken),
+        "dev.jsonl": lines(rows),
+        "throughput.jsonl": lines(changes),
+    }
     page(tmp_path, **parts, **{"summary.json": json.dumps(summary)}).texts.index("Curves")

@@ -1,0 +1,57 @@
+"""Names to choose from, declared once, and the sentences that refuse any other name."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Any, Literal, get_args
+
+Normalization = Literal["NFC", "NFD", "NFKC", "none"]
+"""Unicode normalization forms; none leaves lines as they are."""
+
+SubwordName = Literal["unigram", "bpe"]
+"""Tokenizers that are learned, by sentencepiece."""
+
+TokenizerName = Literal["characters", "words", "whitespace", "tagged", "phonemes", "unigram", "bpe"]
+"""Tokenizers of a line."""
+
+RENAMED_TOKENIZERS = {"symbols": "whitespace", "sounds": "phonemes"}
+"""Name of a tokenizer in an earlier version → its name today."""
+
+UnknownMode = Literal["copy", "mark"]
+"""What stands for an unknown token: the source token with the most attention, or a mark."""
+
+MAX_CHARACTERS = 80
+"""Characters of a value that a sentence shows."""
+
+
+def names_of(choice: Any) -> tuple[str, ...]:
+    """Return the names of a choice that is declared here."""
+    return get_args(choice)
+
+
+def either(names: Iterable[str]) -> str:
+    """Join names as a sentence does: a, b or c."""
+    *first, last = names
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """Return the name that is spelled most like another."""
+    return get_close_matches(name, list(names), n=1, cutoff=0)[0]
+
+
+def unknown_choice(name: str, value: Any, names: Iterable[str]) -> str:
+    """Say which names a choice has, and which is nearest to the one that was given."""
+    known, text = list(names), printable(value)
+    would = f"{nearest(text, known)} would do"
+    return f"{name} = {text}, but it must be {either(known)}; {would}"
+
+
+def printable(value: Any) -> str:
+    """Return a value as a sentence shows it: on one line, and cut if it is long."""
+    try:
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+    except (ValueError, RecursionError):
+        # an integer of thousands of digits, or nesting without an end
+        return "…"
+    text = text if text and text.isprintable() else repr(text)
+    return text if len(text) <= MAX_CHARACTERS else f"{text[: MAX_CHARACTERS - 1]}…"

@@ -1,0 +1,55 @@
+"""Where a recurrent decoder's first states come from."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import final
+
+import torch
+from torch import nn
+from typing_extensions import override
+
+from regard.nn.cells import Cell, Hidden
+from regard.nn.encoded import Encoded
+
+
+class InitialState(nn.Module, ABC):
+    """Makes the states before the first word."""
+
+    @abstractmethod
+    def forward(self, cells: Sequence[Cell], encoded: Encoded) -> tuple[Hidden, ...]:
+        """Return one state a layer."""
+
+
+@final
+class ZeroInitialState(InitialState):
+    """s_0 = 0"""
+
+    @override
+    def forward(self, cells: Sequence[Cell], encoded: Encoded) -> tuple[Hidden, ...]:
+        rows = encoded.last.shape[0]
+        return tuple(c.start(encoded.last.new_zeros(rows, c.hidden_size)) for c in cells)
+
+
+@final
+class CopiedInitialState(InitialState):
+    """The encoder's last states, layer by layer (Sutskever et al. 2014, §2)."""
+
+    @override
+    def forward(self, cells: Sequence[Cell], encoded: Encoded) -> tuple[Hidden, ...]:
+        return encoded.states
+
+
+@final
+class MappedInitialState(InitialState):
+    """s_0 = tanh(W_s c), c the source's summary, each layer with its own W_s; an LSTM's c is 0."""
+
+    def __init__(self, summary_size: int, hidden_size: int, num_layers: int) -> None:
+        super().__init__()
+        self.W_s = nn.ModuleList(
+            nn.Linear(summary_size, hidden_size, bias=False) for _ in range(num_layers)
+        )
+
+    @override
+    def forward(self, cells: Sequence[Cell], encoded: Encoded) -> tuple[Hidden, ...]:
+        states = [torch.tanh(W_s(encoded.summary)) for W_s in self.W_s]
+        return tuple(cell.start(s) for cell, s in zip(cells, states, strict=True))

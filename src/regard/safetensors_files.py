@@ -1,0 +1,96 @@
+"""Safetensors files with tensors and one JSON object as metadata; reading them runs no code."""
+
+import json
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from regard.atomic_files import replace_file
+from regard.errors import ModelFileError, unreadable, unwritable
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+KEY = "regard"
+"""The key of the metadata under which the JSON object stands."""
+
+MAX_HEADER_BYTES = 100_000_000
+"""Longer headers are refused: the length in a damaged file could be anything."""
+
+ANOTHER = "a whole copy of a file made by regard would do"
+DAMAGED = f"it is damaged, or no model of regard; {ANOTHER}"
+FOREIGN = f"it holds tensors, but nothing that regard wrote; {ANOTHER}"
+
+
+def write_tensors(path: Path, tensors: "Mapping[str, Tensor]", metadata: Mapping[str, Any]) -> None:
+    """Write tensors and metadata in one move; sorted keys make equal content equal bytes."""
+    from safetensors.torch import save
+
+    text = json.dumps(metadata, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    content = save({name: part.contiguous() for name, part in tensors.items()}, {KEY: text})
+    try:
+        replace_file(path, content)
+    except OSError as error:
+        raise ModelFileError(str(path), unwritable(error)) from error
+
+
+def read_tensors(path: Path) -> "tuple[dict[str, Tensor], dict[str, Any]]":
+    """Read tensors and metadata, or say in one sentence why they cannot be read."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with open(path, "rb") as file:
+            _refuse_pickle(path, file.read(9))
+    except OSError as error:
+        raise ModelFileError(str(path), unreadable(error, str(path))) from error
+    try:
+        with safe_open(path, framework="pt") as file:
+            text = (file.metadata() or {}).get(KEY)
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError, ValueError, TypeError) as error:
+        raise ModelFileError(str(path), DAMAGED) from error
+    return tensors, _parse_metadata(path, text)
+
+
+def read_metadata(path: Path) -> dict[str, Any]:
+    """Read the metadata alone, from the header; needs neither torch nor the tensors."""
+    try:
+        with open(path, "rb") as file:
+            _refuse_pickle(path, file.read(9))
+            file.seek(0)
+            header = _read_header(file)
+    except OSError as error:
+        raise ModelFileError(str(path), unreadable(error, str(path))) from error
+    except (ValueError, struct.error, RecursionError) as error:
+        raise ModelFileError(str(path), DAMAGED) from error
+    metadata = header.get("__metadata__", {}) if isinstance(header, dict) else {}
+    return _parse_metadata(path, metadata.get(KEY) if isinstance(metadata, dict) else None)
+
+
+def _read_header(file: BinaryIO) -> Any:
+    (length,) = struct.unpack("<Q", file.read(8))
+    if length > MAX_HEADER_BYTES:
+        raise ValueError(f"a header of {length} bytes")
+    header = file.read(length)
+    if len(header) < length:
+        raise ValueError("the header is cut off")
+    return json.loads(header)
+
+
+def _refuse_pickle(path: Path, head: bytes) -> None:
+    pickled = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05", b"PK")
+    # the length of a header may begin with the same bytes, but then the header itself follows it
+    if head.startswith(pickled) and not head.endswith(b"{"):
+        problem = f"it is a pickle, which could run any code when loaded; {ANOTHER}"
+        raise ModelFileError(str(path), problem)
+
+
+def _parse_metadata(path: Path, text: Any) -> dict[str, Any]:
+    try:
+        metadata = json.loads(text or "")
+    except (ValueError, TypeError, RecursionError) as error:
+        raise ModelFileError(str(path), FOREIGN) from error
+    if not isinstance(metadata, dict):
+        raise ModelFileError(str(path), FOREIGN)
+    return metadata

@@ -1,0 +1,147 @@
+"""A progress bar at the bottom of a terminal, or log lines if no bar can be drawn."""
+
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from importlib.util import find_spec
+from time import monotonic
+from typing import TYPE_CHECKING, Self, TextIO, final
+
+from regard.config.settings import TrainConfig
+from regard.training.log_lines import LogLines, joined, score_text
+from regard.training.progress_report import (
+    OpenReport,
+    SilentReport,
+    ValidationResult,
+    ValidationSample,
+)
+from regard.training.throughput import ThroughputMeter, clock_time
+from regard.training.validation_sample import fit_cells, sample_line
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+BAR_WIDTH = 40
+RIGHT_OF_THE_BAR = " validating · 00:00 left "
+
+
+def make_report(
+    config: TrainConfig, metric: str, *, quiet: bool, file: TextIO | None = None
+) -> OpenReport:
+    """Return a progress bar where one can be drawn, otherwise log lines; nothing if quiet."""
+    stream = sys.stderr if file is None else file
+    # a process without a terminal may have no stderr either
+    if quiet or stream is None:
+        return SilentReport()
+    if _can_draw(_console(file), stream):
+        return ProgressBar(config, metric, file)
+    return LogLines(config, metric, file)
+
+
+@final
+class ProgressBar:
+    """Three lines at the bottom of a terminal or below a notebook cell, redrawn as it goes."""
+
+    def __init__(
+        self,
+        config: TrainConfig,
+        metric: str,
+        file: TextIO | None = None,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        from rich.live import Live
+
+        self.metric = metric
+        self.throughput = ThroughputMeter(config, clock)
+        self.score = ""
+        self.sample: ValidationSample | None = None
+        self.ended = False
+        self.console = _console(file)
+        # what others write to stderr appears above the bar; stdout is left alone. Between start
+        # and end only a thread draws, so a signal handler may write at any time
+        self.live = Live(
+            get_renderable=self.render,
+            console=self.console,
+            redirect_stdout=False,
+            redirect_stderr=file is None or file is sys.stderr,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.ended = True
+        # a terminal that is gone need not be tidied
+        with suppress(OSError):
+            # in a notebook, `stop` alone would not draw the final state
+            if self.live.is_started and self.console.is_jupyter:
+                self.live.refresh()
+            self.live.stop()
+
+    def start(self, step: int) -> None:
+        """Start the clock and the drawing."""
+        self.throughput.start(step)
+        self.live.start(refresh=True)
+
+    def update(self, step: int, loss: float, learning_rate: float, tokens: int) -> None:
+        """Record an update; the next redraw shows it."""
+        self.throughput.update(step, loss, tokens)
+
+    def begin_validation(self, step: int) -> None:
+        """Show that a validation runs."""
+        self.throughput.begin_validation()
+
+    def end_validation(self, step: int, validation: ValidationResult, best: float) -> None:
+        """Show the score and the sample until the next validation."""
+        self.throughput.end_validation()
+        self.score = score_text(self.metric, validation.score, best)
+        self.sample = validation.sample
+
+    def render(self) -> "RenderableType":
+        """Return the lines as they are now."""
+        from rich.console import Group
+        from rich.progress_bar import ProgressBar as RichBar
+        from rich.table import Table
+        from rich.text import Text
+
+        meter, width = self.throughput, self.console.width
+        max_steps = meter.config.max_steps
+        if self.ended:
+            right = f"took {clock_time(meter.elapsed())}"
+        else:
+            right = joined("validating" if meter.is_validating else "", meter.remaining_text())
+        # the same width from the beginning to the end, so that only the bar moves
+        left = meter.steps_text().ljust(len(f"step {max_steps}/{max_steps}"))
+        bar_width = min(BAR_WIDTH, width - len(left) - len(RIGHT_OF_THE_BAR))
+        bar = RichBar(max_steps, meter.step, width=bar_width) if bar_width > 1 else ""
+        top = Table.grid(padding=(0, 1, 0, 0))
+        top.add_row(Text(left, no_wrap=True), bar, Text(right, no_wrap=True))
+        lines = [joined(meter.speed_text(), self.score)]
+        if self.sample is not None:
+            lines.append(sample_line(self.sample, width))
+        texts = [
+            Text(fit_cells(line, width), no_wrap=True, overflow="crop") for line in lines if line
+        ]
+        return Group(top, *texts)
+
+
+def _console(file: TextIO | None) -> "Console":
+    """Return a console on stderr, or on a file that is given, also in a notebook."""
+    from rich.console import Console
+
+    return Console(
+        file=file,
+        stderr=file is None,
+        force_jupyter=None if file is None else False,
+        markup=False,
+        emoji=False,
+        highlight=False,
+    )
+
+
+def _can_draw(console: "Console", file: TextIO) -> bool:
+    """Whether a bar can be redrawn in place."""
+    if console.is_jupyter:
+        return find_spec("ipywidgets") is not None
+    # environment variables can make rich color a file
+    return file.isatty() and console.is_interactive
