@@ -29,6 +29,7 @@ def info(
     Its parts, vocabularies, training and scores, each score with its recipe.
     """
     from regard.config.toml import to_toml, to_tree
+    from regard.safetensors_files import ANOTHER
     from regard.saved_model import load_model
 
     saved = load_model(model)
