@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "data": {"text"},
     "metrics": set(),
     "viz": set(),
-    "search": {"models"},
+    "search": {"config", "models"},
     "store": {"config", "text", "models"},
     "training": {"config", "text", "data", "models", "search", "metrics", "kernels", "store"},
     "translator": {"config", "store", "models", "text", "data", "search", "viz"},
@@ -37,7 +37,7 @@ MAY_IMPORT = {
         *("training", "translator", "viz"),
     },
     "demos": {"config", "models"},
-    "server": {"translator", "viz"},
+    "server": {"config", "translator", "viz"},
     "cli": {
         *("config", "text", "data", "models", "search", "metrics", "kernels", "store", "nn"),
         *("encoders", "decoders", "training", "translator", "viz", "api", "demos", "server"),

@@ -8,9 +8,11 @@ from functools import cache
 import numpy as np
 import pytest
 
+from regard.config.documentation import document
+from regard.config.settings import SearchConfig
 from regard.models import PRESETS
 from regard.server import answers
-from regard.server.answers import Wanted
+from regard.server.answers import AnswerOptions
 from regard.server.problems import to_json
 from regard.translator import Translator
 from small_models import LOOKS, SOURCE, saved, side
@@ -165,7 +167,9 @@ def test_weights_are_written_row_by_row(translators, monkeypatch):
 
     monkeypatch.setattr(answers, "to_json", spied)
     found = translators["vaswani2017"].translate("abcdefghij", min_length=9)
-    whole = answers.line_json(translators["vaswani2017"], found, Wanted(True, True, True), 10**9)
+    whole = answers.line_json(
+        translators["vaswani2017"], found, AnswerOptions(True, True, True), 10**9
+    )
     assert json.loads(whole)["layers"] == found.layers.astype(np.float64).tolist()
     assert len(written) == 1 + 3 * 10
     assert max(map(len, written)) < len(whole) / 8
@@ -240,3 +244,18 @@ def test_models_tell_what_they_are_and_what_may_be_asked(client, translators):
     wanted |= {"beam_size", "length", "answer_bytes", "stall_seconds"}
     assert wanted == found["limits"].keys()
     assert found["limits"]["lines"] == 256
+
+
+def test_every_search_setting_may_be_requested_within_the_bounds_that_it_declares(client):
+    schema = client.get("/openapi.json").json()["components"]["schemas"]["TranslateRequest"]
+    fields = schema["properties"]
+    entries = {entry.name: entry for entry in document(SearchConfig)}
+    assert [name for name in fields if name in entries] == [x for x in entries if x != "batch_size"]
+    for name, entry in entries.items():
+        if name != "batch_size":
+            assert fields[name]["description"].startswith(entry.text)
+    assert fields["beam_size"]["anyOf"][0] == {"type": "integer", "minimum": 1}
+    assert fields["top_p"]["anyOf"][0] == {"type": "number", "exclusiveMinimum": 0, "maximum": 1}
+    assert fields["temperature"]["anyOf"][0] == {"type": "number", "minimum": 0, "maximum": 100}
+    assert fields["stop"]["anyOf"][0]["enum"] == ["full", "likeliest"]
+    assert fields["same_length"]["anyOf"][0] == {"type": "boolean"}

@@ -9,7 +9,7 @@ from server_cases import problem
 
 from regard.errors import ConfigError, InputError
 from regard.server import Limits, answers, create_app
-from regard.server.answers import Wanted
+from regard.server.answers import AnswerOptions
 from regard.server.problems import to_json
 from regard.translator import Translator
 from small_models import saved
@@ -247,9 +247,14 @@ def test_a_line_that_fills_an_answer_alone_is_told_what_would_do(serve, translat
 def test_what_will_be_too_large_is_not_written_first(translators, monkeypatch):
     translator = translators["vaswani2017"]
     found = translator.translate("abcdefghij", min_length=9)
-    whole = answers.line_json(translator, found, Wanted(True, False, True), 10**9)
-    assert answers.line_json(translator, found, Wanted(True, False, True), len(whole)) == whole
-    assert answers.line_json(translator, found, Wanted(True, False, True), len(whole) - 1) is None
+    whole = answers.line_json(translator, found, AnswerOptions(True, False, True), 10**9)
+    assert (
+        answers.line_json(translator, found, AnswerOptions(True, False, True), len(whole)) == whole
+    )
+    assert (
+        answers.line_json(translator, found, AnswerOptions(True, False, True), len(whole) - 1)
+        is None
+    )
     rows = []
 
     def spied(value):
@@ -258,20 +263,23 @@ def test_what_will_be_too_large_is_not_written_first(translators, monkeypatch):
 
     monkeypatch.setattr(answers, "to_json", spied)
     # 600 weights have two thirds of the bytes
-    assert answers.line_json(translator, found, Wanted(True, False, True), len(whole) // 2) is None
+    assert (
+        answers.line_json(translator, found, AnswerOptions(True, False, True), len(whole) // 2)
+        is None
+    )
     assert len(rows) == 1 + 10
 
 
 def test_what_goes_wrong_inside_is_told_to_the_log_alone(serve, slow, caplog, eventually):
     translator, held = slow()
-    whole = held.answer
+    whole = held.translate
 
     def broken(asked):
-        if any(one.reading.text == "bad" for one in asked):
+        if any(one.line.text == "bad" for one in asked):
             raise RuntimeError("secret in /srv/secret.py")
         return whole(asked)
 
-    held.answer = broken
+    held.translate = broken
     client = serve({"m": translator}, seconds=15)
     worker = client.app.state.service.worker
     with caplog.at_level(logging.ERROR, "regard.server"), ThreadPoolExecutor(3) as pool:
@@ -302,7 +310,7 @@ def test_what_a_model_refuses_while_it_computes_is_refused(serve, slow):
     def refuse(asked):
         raise InputError("a source has 3 symbols, but it must fit into memory")
 
-    held.answer = refuse
+    held.translate = refuse
     found = serve({"m": translator}).post("/v1/translate", json={"text": "abc"})
     assert problem(found, 422) == "a source has 3 symbols, but it must fit into memory"
 

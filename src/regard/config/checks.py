@@ -28,6 +28,7 @@ class Bound(NamedTuple):
 at_least = partial(Bound, "at least", operator.ge)
 above = partial(Bound, "above", operator.gt)
 at_most = partial(Bound, "at most", operator.le)
+below = partial(Bound, "below", operator.lt)
 
 
 def refuse(section: str, config: Any, rules: Iterable[str] = ()) -> None:
@@ -66,6 +67,14 @@ def must_be(hint: Any) -> str:
         str: "text on one line",
     }
     return plain.get(hint, "a section of its own")
+
+
+def number_of(hint: Any) -> tuple[type[int] | type[float], tuple[Bound, ...]] | None:
+    """Return the type of a setting that is a number, with its bounds; None for any other."""
+    if get_origin(hint) is Annotated and not choices(hint):
+        kind, *bounds = get_args(hint)
+        return kind, tuple(bounds)
+    return {int: (int, (at_least(1),)), float: (float, (at_least(0), below(1)))}.get(hint)
 
 
 def unknown_choice(name: str, value: Any, names: Iterable[str]) -> str:

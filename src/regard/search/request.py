@@ -1,54 +1,20 @@
-"""What is asked of a search, and what it answers."""
+"""What a search takes and returns: options, a request for each line, hypotheses."""
 
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 from jaxtyping import Float
 
+from regard.config.settings import SearchConfig
 from regard.errors import InputError
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
-    """How to search, for all lines alike; what the settings decide has its default there."""
+class SearchOptions:
+    """How to search all lines of a call: the settings, and what only a call can say."""
 
-    beam_size: int
-    """Hypotheses kept for each line; 1 is greedy."""
-
-    nbest: int
-    """Hypotheses given back for each line, at most `beam_size`."""
-
-    length_penalty: float
-    """Exponent α of score / length^α, by which finished hypotheses are compared."""
-
-    stop: Literal["full", "likeliest"]
-    """A line is done when `beam_size` have ended; or when moreover none that is still being written
-    is likelier than the `nbest` that have ended."""
-
-    max_length: int
-    """Words at most, EOS not counted."""
-
-    min_length: int
-    """Words at least."""
-
-    same_length: bool
-    """As many words as the source has symbols."""
-
-    temperature: float
-    """Sample from p^(1/temperature); 0 takes the best instead."""
-
-    top_k: int
-    """Sample among the k likeliest words only; 0 for all."""
-
-    top_p: float
-    """Sample among the likeliest words that together reach this probability."""
-
-    seed: int
-    """Of the samples; a line's samples depend on it and on the line alone."""
-
-    same_pattern: bool = False
-    """As many words, each written again where the source has a symbol again, and nowhere else."""
+    config: SearchConfig
+    """The settings of [search]."""
 
     banned: frozenset[int] = frozenset()
     """Words that must not be written."""
@@ -56,8 +22,8 @@ class Options:
     num_candidates: int = 0
     """Best candidates to report at each position."""
 
-    tree: bool = False
-    """Report every hypothesis that was ever kept, with the best of each line."""
+    keep_tree: bool = False
+    """Report every hypothesis that was ever in the beam, with the best of each line."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from regard.search.ranking import NEVER
-from regard.search.request import Options, Request
+from regard.search.request import Request, SearchOptions
 from regard.symbols import BOS, EOS, PAD
 
 
@@ -18,22 +18,22 @@ class Rules:
     def __init__(
         self,
         requests: Sequence[Request],
-        options: Options,
+        options: SearchOptions,
         limit: int | None,
         device: torch.device,
     ) -> None:
         """Read the requests; `limit` is the most words the models have places for."""
-        self.same_length = options.same_length or options.same_pattern
-        self.same_pattern = options.same_pattern
+        self.same_length = options.config.same_length or options.config.same_pattern
+        self.same_pattern = options.config.same_pattern
         self.requests = requests
         self.sources = np.array([len(request.source) for request in requests])
         self.wanted = [request.prefix for request in requests]
         self.prefixes = np.array([len(prefix) for prefix in self.wanted])
         alike = np.ones_like(self.sources)
-        longest = self.sources if self.same_length else options.max_length * alike
+        longest = self.sources if self.same_length else options.config.max_length * alike
         longest = np.maximum(longest, self.prefixes)
         self.longest = longest if limit is None else np.minimum(longest, limit)
-        self.shortest = self.sources if self.same_length else options.min_length * alike
+        self.shortest = self.sources if self.same_length else options.config.min_length * alike
         self.never = torch.tensor([PAD, BOS, *sorted(options.banned)], device=device)
 
     def apply(

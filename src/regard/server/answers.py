@@ -12,8 +12,8 @@ ZERO, NUMBER = 4, 16
 """Bytes of a zero and its comma, and fewer than nearly any other weight has."""
 
 
-class Wanted(NamedTuple):
-    """What was asked for besides the text and its scores."""
+class AnswerOptions(NamedTuple):
+    """What an answer holds besides the text and its scores."""
 
     attention: bool
     influence: bool
@@ -26,16 +26,16 @@ class Wanted(NamedTuple):
 
 
 def line_json(
-    translator: Translator, answer: Translation, wanted: Wanted, room: int
+    translator: Translator, answer: Translation, options: AnswerOptions, room: int
 ) -> bytes | None:
     """Write what was asked for and is there; None where that takes more than `room` bytes.
 
     Rows are written one by one: whoever writes JSON lets no other thread run meanwhile, and a
     server that hears nobody for a second looks dead.
     """
-    parts = [to_json(_told(answer, wanted))[:-1]]
+    parts = [to_json(_fields(answer, options))[:-1]]
     size = len(parts[0]) + 1
-    for name, array in _arrays(translator, answer, wanted):
+    for name, array in _arrays(translator, answer, options):
         if size + _least(array) > room:
             return None
         rows = b",".join(to_json(row.tolist()) for row in array)
@@ -44,23 +44,23 @@ def line_json(
     return b"".join((*parts, b"}")) if size <= room else None
 
 
-def _told(answer: Translation, wanted: Wanted) -> dict[str, Any]:
+def _fields(answer: Translation, options: AnswerOptions) -> dict[str, Any]:
     """Return the parts of a translation, as decision 0004 names them, but for arrays."""
-    told = answer.to_json(attention=False)
-    if wanted.attention and (apart := _apart(answer)) is not None:
-        told["looks"] = dict(zip(("layers", "heads"), apart.shape[1:3], strict=True))
-    return told
+    fields = answer.to_json(attention=False)
+    if options.attention and (apart := _apart(answer)) is not None:
+        fields["looks"] = dict(zip(("layers", "heads"), apart.shape[1:3], strict=True))
+    return fields
 
 
 def _arrays(
-    translator: Translator, answer: Translation, wanted: Wanted
+    translator: Translator, answer: Translation, options: AnswerOptions
 ) -> Iterator[tuple[str, np.ndarray]]:
     """Yield arrays by name, in the order of what they cost; a blank line was given to no model."""
-    if wanted.attention and answer.attention is not None:
+    if options.attention and answer.attention is not None:
         yield "attention", answer.attention
-    if wanted.layers and (apart := _apart(answer)) is not None:
+    if options.layers and (apart := _apart(answer)) is not None:
         yield "layers", apart
-    if wanted.influence and answer.source_tokens:
+    if options.influence and answer.source_tokens:
         yield "influence", translator.influence(answer)
 
 

@@ -8,7 +8,7 @@ from pydantic.json_schema import models_json_schema
 
 from regard.server.limits import Limits
 from regard.server.problems import MEDIA_TYPE
-from regard.server.wire import SCHEMAS
+from regard.server.schemas import SCHEMAS
 
 REFERENCE = "#/components/schemas/{model}"
 WHY = {
@@ -29,12 +29,12 @@ RETRY = {
 
 def answers(schema: str, *problems: int, hosts: bool = True) -> dict[int | str, dict[str, Any]]:
     """Say what a route answers with: JSON of a schema, or problems; `hosts`: not under any name."""
-    found: dict[int | str, dict[str, Any]] = {200: content(schema, "What was asked for.")}
+    responses: dict[int | str, dict[str, Any]] = {200: content(schema, "What was asked for.")}
     for status in sorted({500, *((421,) if hosts else ()), *problems}):
-        found[status] = content("Problem", WHY[status], MEDIA_TYPE)
+        responses[status] = content("Problem", WHY[status], MEDIA_TYPE)
         if status in (429, 503) and problems != (503,):
-            found[status]["headers"] = RETRY
-    return found
+            responses[status]["headers"] = RETRY
+    return responses
 
 
 def content(schema: str, description: str, media: str = "application/json") -> dict[str, Any]:
@@ -45,14 +45,14 @@ def content(schema: str, description: str, media: str = "application/json") -> d
 
 def takes(schema: str, example: dict[str, Any]) -> dict[str, Any]:
     """Say which body a route takes."""
-    said = content(schema, "", "application/json")["content"]
-    said["application/json"]["example"] = example
-    return {"requestBody": {"required": True, "content": said}}
+    body = content(schema, "", "application/json")["content"]
+    body["application/json"]["example"] = example
+    return {"requestBody": {"required": True, "content": body}}
 
 
 def document(app: FastAPI, limits: Limits) -> dict[str, Any]:
     """Return the document of an app, with its own limits in the schemas."""
-    found = get_openapi(
+    openapi = get_openapi(
         title=app.title, version=app.version, description=app.description, routes=app.routes
     )
     _, schemas = models_json_schema(
@@ -60,22 +60,22 @@ def document(app: FastAPI, limits: Limits) -> dict[str, Any]:
     )
     definitions = schemas["$defs"]
     _bound(definitions, limits)
-    found["components"] = {"schemas": definitions}
-    return found
+    openapi["components"] = {"schemas": definitions}
+    return openapi
 
 
 def _bound(schemas: dict[str, Any], limits: Limits) -> None:
-    """Write the limits into the schemas of what is asked."""
-    asked = schemas["TranslateRequest"]["properties"]
+    """Write the limits into the schemas of requests."""
+    fields = schemas["TranslateRequest"]["properties"]
     pairs = schemas["RescoreRequest"]["properties"]["pairs"]
     pair = schemas["Pair"]["properties"]
-    for text in (asked["text"], asked["prefix"], pair["target"]):
+    for text in (fields["text"], fields["prefix"], pair["target"]):
         for kind in text["anyOf"]:
             _strings(kind)["maxLength"] = limits.characters
     pair["source"]["maxLength"] = limits.characters
-    asked["banned"]["items"]["maxLength"] = limits.characters
+    fields["banned"]["items"]["maxLength"] = limits.characters
     pairs["maxItems"] = limits.lines
-    next(kind for kind in asked["text"]["anyOf"] if kind["type"] == "array")["maxItems"] = (
+    next(kind for kind in fields["text"]["anyOf"] if kind["type"] == "array")["maxItems"] = (
         limits.lines
     )
 

@@ -12,21 +12,18 @@ from starlette.responses import Response
 
 from regard.errors import RegardError
 from regard.server import body
-from regard.server.answers import Wanted
+from regard.server.answers import AnswerOptions
 from regard.server.limits import Limits
 from regard.server.metrics import Metrics
 from regard.server.problems import Refused, sentence, to_json
-from regard.server.wire import RescoreRequest, TranslateRequest
+from regard.server.schemas import MIN_TEMPERATURE, RescoreRequest, TranslateRequest
 from regard.server.worker import Job, Worker
-from regard.translator import Asked, Translator
+from regard.translator import PreparedLine, Translator
 
 AT_ONCE = 16
 """Lines that are read before anybody else gets a turn."""
 
-COLDEST = 0.001
-"""Smallest temperature but 0: logits divided by less would be no numbers any more."""
-
-Asking = TypeVar("Asking", TranslateRequest, RescoreRequest)
+Body = TypeVar("Body", TranslateRequest, RescoreRequest)
 
 
 @final
@@ -53,8 +50,8 @@ class Service:
     async def _answer(
         self,
         request: Request,
-        kind: type[Asking],
-        read: Callable[[Translator, Asking], Awaitable[Job]],
+        schema: type[Body],
+        read: Callable[[Translator, Body], Awaitable[Job]],
     ) -> Response:
         """Read, wait, compute and write, all before the deadline."""
         if self.stopping:
@@ -67,9 +64,9 @@ class Service:
         self.open += 1
         try:
             async with asyncio.timeout(self.limits.seconds):
-                asking = _parsed(kind, await body.read(request, self.limits.bytes))
-                name, translator = self._model(asking.model)
-                job = await read(translator, asking)
+                fields = _parsed(schema, await body.read(request, self.limits.bytes))
+                name, translator = self._model(fields.model)
+                job = await read(translator, fields)
                 answers = await self._wait(request, job, name) if job.lines else []
         except TimeoutError:
             most = f"{self.limits.seconds:g} seconds"
@@ -96,34 +93,35 @@ class Service:
             job.answers.cancel()
             self.worker.drop(job)
 
-    async def _lines(self, translator: Translator, asking: TranslateRequest) -> Job:
-        lines = [asking.text] if isinstance(asking.text, str) else asking.text
+    async def _lines(self, translator: Translator, fields: TranslateRequest) -> Job:
+        lines = [fields.text] if isinstance(fields.text, str) else fields.text
         self._refuse_many("lines", len(lines))
         self._refuse_long("line", *lines)
-        self._refuse_long("prefix", _joined(asking.prefix))
-        self._refuse_long("banned", "".join(asking.banned))
-        self._refuse_symbols(translator, "the prefix", asking.prefix)
-        self._refuse_search(translator, asking)
-        asked = await _asked(translator, lines, asking.asked())
-        return Job(translator, asked, _wanted(asking))
+        self._refuse_long("prefix", _joined(fields.prefix))
+        self._refuse_long("banned", "".join(fields.banned))
+        self._refuse_symbols(translator, "the prefix", fields.prefix)
+        settings = fields.search_settings()
+        self._refuse_search(translator, settings)
+        prepared = await _prepared(translator, lines, settings | fields.call_options())
+        return Job(translator, prepared, _answer_options(fields))
 
-    async def _pairs(self, translator: Translator, asking: RescoreRequest) -> Job:
-        sources = [pair.source for pair in asking.pairs]
+    async def _pairs(self, translator: Translator, fields: RescoreRequest) -> Job:
+        sources = [pair.source for pair in fields.pairs]
         self._refuse_many("pairs", len(sources))
         self._refuse_long("source", *sources)
-        self._refuse_long("target", *(_joined(pair.target) for pair in asking.pairs))
-        for number, pair in enumerate(asking.pairs, start=1):
-            where = f"target {number}" if len(asking.pairs) > 1 else "the target"
+        self._refuse_long("target", *(_joined(pair.target) for pair in fields.pairs))
+        for number, pair in enumerate(fields.pairs, start=1):
+            where = f"target {number}" if len(fields.pairs) > 1 else "the target"
             self._refuse_symbols(translator, where, pair.target)
             if number % AT_ONCE == 0:
                 await asyncio.sleep(0)
-        for number, asked in enumerate(await _asked(translator, sources, {}), start=1):
-            if asked.request is None:
+        for number, line in enumerate(await _prepared(translator, sources, {}), start=1):
+            if line.request is None:
                 raise Refused(
                     422, f"source {number} is blank, but it must hold text; leaving it out would do"
                 )
-        pairs = [(pair.source, pair.target) for pair in asking.pairs]
-        return Job(translator, pairs, _wanted(asking))
+        pairs = [(pair.source, pair.target) for pair in fields.pairs]
+        return Job(translator, pairs, _answer_options(fields))
 
     def _model(self, name: str | None) -> tuple[str, Translator]:
         if name is None:
@@ -173,23 +171,21 @@ class Service:
         """Return the most symbols of a target."""
         return max(self.limits.length, translator.settings.search.max_length)
 
-    def _refuse_search(self, translator: Translator, asking: TranslateRequest) -> None:
+    def _refuse_search(self, translator: Translator, settings: Mapping[str, Any]) -> None:
         """Keep one request from taking the worker for itself."""
         own = translator.settings.search
         beam, length = max(self.limits.beam_size, own.beam_size), self._length(translator)
         most = {"beam_size": beam, "nbest": beam, "max_length": length, "min_length": length}
         for name, limit in most.items():
-            value = getattr(asking, name)
-            if value is not None and value > limit:
+            number = settings.get(name, 0)
+            if number > limit:
                 raise Refused(
-                    422, f"{name} = {value}, but it must be at most {limit}; {limit} would do"
+                    422, f"{name} = {number}, but it must be at most {limit}; {limit} would do"
                 )
-        if 0 < (asking.temperature or 0) < COLDEST:
-            raise Refused(
-                422,
-                f"temperature = {asking.temperature}, but it must be 0 or at least {COLDEST}; "
-                "0 would do",
-            )
+        temperature = settings.get("temperature", 0)
+        if 0 < temperature < MIN_TEMPERATURE:
+            must = f"it must be 0 or at least {MIN_TEMPERATURE}; 0 would do"
+            raise Refused(422, f"temperature = {temperature}, but {must}")
 
 
 def described(name: str, translator: Translator) -> dict[str, Any]:
@@ -211,32 +207,35 @@ def described(name: str, translator: Translator) -> dict[str, Any]:
     }
 
 
-def _wanted(asking: TranslateRequest | RescoreRequest) -> Wanted:
-    """Return what to write; every look is attention too."""
-    return Wanted(asking.attention or asking.layers, asking.influence, asking.layers)
+def _answer_options(fields: TranslateRequest | RescoreRequest) -> AnswerOptions:
+    """Return what to write; the layers are attention too."""
+    return AnswerOptions(fields.attention or fields.layers, fields.influence, fields.layers)
 
 
 def _joined(text: str | Sequence[str | None]) -> str:
     return text if isinstance(text, str) else "".join(token or "" for token in text)
 
 
-def _parsed(kind: type[Asking], content: bytes) -> Asking:
+def _parsed(schema: type[Body], content: bytes) -> Body:
     try:
-        return kind.model_validate_json(content)
+        return schema.model_validate_json(content)
     except ValidationError as error:
-        raise Refused(422, sentence(error, kind.model_fields)) from None
+        raise Refused(422, sentence(error, schema.model_fields)) from None
 
 
-async def _asked(
+async def _prepared(
     translator: Translator, lines: Sequence[str], options: Mapping[str, Any]
-) -> list[Asked]:
-    """Cut lines into tokens, a few at a time; what the model cannot take is refused."""
-    asked: list[Asked] = []
+) -> list[PreparedLine]:
+    """Tokenize lines, a few at a time; what the model cannot take is refused."""
+    prepared: list[PreparedLine] = []
     try:
-        # without lines the options are still looked at
-        for first in range(0, max(1, len(lines)), AT_ONCE):
-            asked += translator.ask(lines[first : first + AT_ONCE], **options)
+        if not lines:
+            # wrong options are refused all the same
+            checked = options.keys() - {"pin", "unknown"}
+            translator.search_options(**{name: options[name] for name in checked})
+        for first in range(0, len(lines), AT_ONCE):
+            prepared += translator.prepare(lines[first : first + AT_ONCE], **options)
             await asyncio.sleep(0)
     except RegardError as error:
         raise Refused(422, str(error)) from None
-    return asked
+    return prepared

@@ -15,10 +15,10 @@ from math import ceil
 from typing import Any, final
 
 from regard.errors import RegardError
-from regard.server.answers import Wanted, line_json
+from regard.server.answers import AnswerOptions, line_json
 from regard.server.limits import Limits
 from regard.server.problems import BROKEN, Refused
-from regard.translator import Asked, Translation, Translator
+from regard.translator import PreparedLine, Translation, Translator
 
 Forced = tuple[str, str | Sequence[str | None]]
 """A source and the target that is forced through the model."""
@@ -31,11 +31,11 @@ class Job:
     """A request's lines on their way; its `answers` are told to the loop that made it."""
 
     def __init__(
-        self, translator: Translator, lines: Sequence[Asked | Forced], wanted: Wanted
+        self, translator: Translator, lines: Sequence[PreparedLine | Forced], options: AnswerOptions
     ) -> None:
         self.translator = translator
         self.lines = lines
-        self.wanted = wanted
+        self.options = options
         self.waiting = deque(range(len(lines)))
         self.written = [b""] * len(lines)
         self.missing = len(lines)
@@ -153,16 +153,15 @@ class Worker:
         return batch
 
     def _answer(self, batch: Sequence[Place]) -> None:
-        """Answer each line; those that are asked alike together, so that none waits for others."""
-        searched: dict[Any, list[tuple[Place, Asked]]] = defaultdict(list)
+        """Answer each line; those with equal options together, so that none waits for others."""
+        groups: dict[Any, list[tuple[Place, PreparedLine]]] = defaultdict(list)
         for job, place in batch:
             line = job.lines[place]
-            if isinstance(line, Asked):
-                alike = job.translator, line.options, line.batch_size
-                searched[alike].append(((job, place), line))
+            if isinstance(line, PreparedLine):
+                groups[job.translator, line.options].append(((job, place), line))
             else:
                 self._force(job, place, line)
-        for (translator, *_), lines in searched.items():
+        for (translator, _), lines in groups.items():
             self._search(translator, lines)
 
     def _force(self, job: Job, place: int, pair: Forced) -> None:
@@ -173,10 +172,10 @@ class Worker:
         else:
             self._write(job, place, answer)
 
-    def _search(self, translator: Translator, lines: list[tuple[Place, Asked]]) -> None:
+    def _search(self, translator: Translator, lines: list[tuple[Place, PreparedLine]]) -> None:
         """Answer lines together; if one cannot be, each alone: nobody pays for a neighbour."""
         try:
-            answers = translator.answer([asked for _, asked in lines])
+            answers = translator.translate_prepared([line for _, line in lines])
         except Exception as error:
             if len(lines) == 1:
                 self._fail(lines[0][0][0], error)
@@ -193,7 +192,7 @@ class Worker:
             return
         room = self.limits.answer_bytes - job.bytes
         try:
-            written = line_json(job.translator, answer, job.wanted, room)
+            written = line_json(job.translator, answer, job.options, room)
         except Exception as error:
             self._fail(job, error)
             return
@@ -207,7 +206,7 @@ class Worker:
         """Say what would do: of a line that fills an answer alone, not fewer lines."""
         would = "fewer lines at a time"
         if not job.bytes:
-            without = f", or one without {job.wanted.heaviest}," if job.wanted.heaviest else ""
+            without = f", or one without {heaviest}," if (heaviest := job.options.heaviest) else ""
             would = f"a shorter line{without}"
         most = f"{self.limits.answer_bytes:,}"
         return Refused(413, f"the answer has more than {most} bytes; {would} would do")

@@ -253,6 +253,20 @@ def test_what_is_not_said_is_the_models_own_setting():
     )
 
 
+def test_options_can_be_checked_without_a_line():
+    own = Translator(saved("luong2015", beam_size=3, length_penalty=0.5))
+    options = own.search_options(nbest=5, banned=["k"], candidates=2, tree=True)
+    assert options.config == replace(own.settings.search, nbest=5, beam_size=5)
+    assert (options.num_candidates, options.keep_tree) == (2, True)
+    assert options.banned == {own.target.vocabulary.ids(["k"])[0]}
+    assert own.search_options(temperature=1.0).config.beam_size == 1
+    sentence = "prefix = 'x', but the model never writes it; a symbol of its targets would do"
+    assert refusal(InputError, own.search_options, prefix="x") == sentence
+    assert refusal(InputError, own.search_options, candidates=-1) == (
+        "candidates = -1, but it must be a whole number, at least 0"
+    )
+
+
 def test_samples_are_drawn_by_the_seed(translator):
     def drawn(seed):
         found = translator.translate(LINES, temperature=1.5, seed=seed)
@@ -334,8 +348,8 @@ def test_lines_of_many_askers_are_answered_together_as_each_would_be_alone():
     lines = ["abc", " ", "jihgfedcba", "ff"]
     asked = [(line, way) for line in lines for way in ways]
     told = []
-    together = translator.answer(
-        [one for line, way in asked for one in translator.ask([line], **way)], told.append
+    together = translator.translate_prepared(
+        [one for line, way in asked for one in translator.prepare([line], **way)], told.append
     )
     assert sum(told) == len(asked)
     for (line, way), answer in zip(asked, together, strict=True):
