@@ -5,7 +5,7 @@ from dataclasses import fields
 from regard.config.settings import SearchConfig
 from regard.search import SearchOptions
 
-SETTINGS = {field.name for field in fields(SearchConfig)}
+SETTINGS = {field.name for field in fields(SearchConfig)} - {"constraint"}
 
 
 def wanted(**changes):

@@ -11,11 +11,12 @@ import pytest
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "regard"
 
-# what every room may have: the exceptions, files written in one move, and the four ids that
-# vocabularies begin with
-COMMON = {"errors", "files", "symbols"}
+# what every room may have: the exceptions, the registry of extensions, files written in one move,
+# and the four ids that vocabularies begin with
+COMMON = {"errors", "extensions", "files", "symbols"}
 MAY_IMPORT = {
     "errors": set(),
+    "extensions": set(),
     "files": set(),
     "symbols": set(),
     "config": set(),
@@ -29,6 +30,7 @@ MAY_IMPORT = {
     "metrics": set(),
     "viz": set(),
     "search": {"config", "models"},
+    "plugins": {"search"},
     "store": {"config", "text", "models"},
     "training": {"config", "text", "data", "models", "search", "metrics", "kernels", "store"},
     "translator": {"config", "store", "models", "text", "data", "search", "viz"},

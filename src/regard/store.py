@@ -15,6 +15,7 @@ from torch import Tensor
 
 from regard import __version__
 from regard.config.model import ModelConfig
+from regard.config.requirements import missing_extension, requirements
 from regard.config.settings import Settings
 from regard.config.toml import settings_from, to_tree
 from regard.errors import ModelFileError, RegardError, unreadable, unwritable
@@ -52,6 +53,8 @@ def save_model(path: Path, saved: Saved) -> None:
         "summary": saved.summary,
         "target": saved.target.to_json(),
     }
+    if needed := requirements(saved.settings):
+        metadata["requires"] = needed
     write_tensors(path, unique_tensors(saved.model), metadata)
 
 
@@ -66,6 +69,8 @@ def load_model(path: Path) -> Saved:
             "a newer regard would do",
         )
     try:
+        if missing := missing_extension(metadata.get("requires", [])):
+            raise ModelFileError(str(path), missing)
         settings = settings_from(metadata["settings"])
         source, target = Side.from_json(metadata["source"]), Side.from_json(metadata["target"])
         # without memory first: settings that lie about sizes must not take any

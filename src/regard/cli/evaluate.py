@@ -11,6 +11,7 @@ from regard.cli.bar import bar
 from regard.cli.options import (
     ColumnNames,
     Device,
+    Import,
     SourceFile,
     TargetFile,
     choice,
@@ -83,6 +84,7 @@ def evaluate(
         str, choice("format", "For people or for programs.", "table", "json")
     ] = "table",
     device: Device = "auto",
+    import_: Import = None,
 ) -> None:
     """Score a model on pairs, or compare two.
 

@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator
 from functools import wraps
+from importlib import import_module
 from inspect import Parameter, signature
 from pathlib import Path
 from shutil import which
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from regard.config.checks import choices, number_of, types_of, unknown_choice
+from regard.config.checks import choices, named_part, number_of, types_of, unknown_choice
 from regard.config.documentation import document
 from regard.config.settings import SearchConfig, TrainConfig
 from regard.errors import ConfigError
@@ -69,13 +70,14 @@ def setting(section: type[Any], name: str, metavar: str | None = None) -> Any:
     hint = types_of(section)[name]
     if hint is bool:
         return typer.Option(option, help=text, show_default=False)
-    shape = metavar or "|".join(choices(hint)) or _metavar(hint)
+    shape = metavar or _metavar(hint)
     return typer.Option(option, metavar=shape, help=text, show_default=False)
 
 
 def _metavar(hint: Any) -> str:
-    number = number_of(hint)
-    return "NAME" if number is None else "N" if number[0] is int else "X"
+    if number := number_of(hint):
+        return "N" if number[0] is int else "X"
+    return "NAME" if named_part(hint) else "|".join(choices(hint))
 
 
 def search_settings(*names: str) -> Callable[[Command], Command]:
@@ -93,6 +95,8 @@ def search_settings(*names: str) -> Callable[[Command], Command]:
             typed = {name: arguments.pop(name) for name in [one.name for one in options]}
             flags = {name: True for name, text in typed.items() if text is True}
             texts = {name: text for name, text in typed.items() if not isinstance(text, bool)}
+            # what is typed here may be imported; what stands in a file or a request may not
+            import_modules([module for module in [_module(texts.get("constraint"))] if module])
             command(**arguments, search=values(**texts) | flags)
 
         parameters = [
@@ -122,6 +126,25 @@ def _search_parameters(names: tuple[str, ...]) -> Iterator[Parameter]:
 def values(**given: str | None) -> dict[str, Any]:
     """Return the settings that were given, numbers as numbers."""
     return {name: _number(text) for name, text in given.items() if text is not None}
+
+
+def _module(name: str | None) -> str | None:
+    """Return the module of a class that is given as `module:Class`."""
+    module, colon, _ = (name or "").partition(":")
+    return module if colon else None
+
+
+def import_modules(names: list[str] | None) -> list[str] | None:
+    """Import modules that register extensions; those of the working folder are found too."""
+    if names and os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    for name in names or []:
+        try:
+            import_module(name)
+        except ImportError as error:
+            problem = f"{name} cannot be imported ({error}); check its spelling and the folder"
+            raise ConfigError("--import", [problem]) from error
+    return names
 
 
 def choice(name: str, help_: str, *names: str) -> Any:
@@ -195,6 +218,17 @@ ColumnNames = Annotated[
 ]
 Model = Annotated[Path, file_argument("MODEL", "A model file.")]
 Device = Annotated[str, setting(TrainConfig, "device", "NAME")]
+Import = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--import",
+        metavar="MODULE",
+        callback=import_modules,
+        is_eager=True,
+        help="A module with scores, decoders, tokenizers or constraints of your own; may be "
+        "given several times.",
+    ),
+]
 
 
 def origin(

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from regard.cli import options
-from regard.cli.options import Device, Model, file_option, flag, whole
+from regard.cli.options import Device, Import, Model, file_option, flag, whole
 from regard.cli.picture import Picture
 from regard.errors import ConfigError
 
@@ -36,6 +36,7 @@ def show(
         str | None, whole("width", "Columns to draw in; else the terminal's.", 1)
     ] = None,
     device: Device = "auto",
+    import_: Import = None,
 ) -> None:
     """Translate a line, and draw where the model looked.
 

@@ -9,7 +9,7 @@ import typer
 
 from regard.cli import options
 from regard.cli.bar import bar
-from regard.cli.options import Device, choice, file_argument
+from regard.cli.options import Device, Import, choice, file_argument
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ Unknown = Annotated[
     str,
     choice("unknown", "An unknown symbol: copy what was looked at, or mark it �.", "copy", "mark"),
 ]
+SamePattern = Annotated[bool, typer.Option("--same-pattern", hidden=True)]
 Format = Annotated[
     str,
     choice(
@@ -55,6 +56,8 @@ def translate(
     unknown: Unknown = "copy",
     format_: Format = "text",
     device: Device = "auto",
+    same_pattern: SamePattern = False,
+    import_: Import = None,
 ) -> None:
     """Translate each line of standard input.
 
@@ -63,6 +66,9 @@ def translate(
     rows may be fewer.
     """
     line = None if text is None else options.line("--text", text)
+    if same_pattern:
+        print("--same-pattern is now --constraint repetition_pattern", file=sys.stderr)
+        search = {"constraint": "repetition_pattern"} | search
     call_options = search | {"prefix": prefix, "banned": ban or []}
     work = _Work(models, call_options, unknown, format_, device)
     if line is not None:

@@ -8,18 +8,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from regard.config.checks import refuse, sound
+from regard.config.names import CustomDecoderConfig, ScoreSetting
 
 Cell = Literal["elman", "gru_before", "gru_after", "lstm"]
-ScoreName = Literal[
-    "additive",
-    "concat",
-    "dot",
-    "scaled_dot",
-    "bilinear",
-    "gaussian",
-    "gaussian_learned",
-    "location",
-]
 WindowName = Literal["global", "local_m", "local_p"]
 SummaryName = Literal["none", "last", "backward", "mean", "max", "tanh"]
 FirstName = Literal["zero", "copy", "tanh"]
@@ -178,7 +169,7 @@ class TransformerEncoderConfig(TransformerConfig):
 class AttentionConfig:
     """How a recurrent decoder looks at the source."""
 
-    score: ScoreName = "additive"
+    score: ScoreSetting = "additive"
     """How a query is matched with a key."""
 
     align_size: int = 128
@@ -355,7 +346,9 @@ class ReadoutConfig:
 
 EncoderConfig = RecurrentEncoderConfig | ConvolutionalEncoderConfig | TransformerEncoderConfig
 LoopedDecoder = PlainDecoderConfig | ChoDecoderConfig | BahdanauDecoderConfig | LuongDecoderConfig
-DecoderConfig = LoopedDecoder | ConvolutionalDecoderConfig | TransformerDecoderConfig
+DecoderConfig = (
+    LoopedDecoder | ConvolutionalDecoderConfig | TransformerDecoderConfig | CustomDecoderConfig
+)
 ENCODERS: dict[str, type[EncoderConfig]] = {
     "recurrent": RecurrentEncoderConfig,
     "convolutional": ConvolutionalEncoderConfig,

@@ -3,15 +3,17 @@
 What suits a file of pairs is `api`'s part: the defaults here know nothing of the data.
 """
 
-from collections.abc import Iterator
+from collections import ChainMap
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
+from regard import extensions
 from regard.config.checks import above, at_least, at_most, refuse, sound
 from regard.config.model import DECODERS, ENCODERS, DecoderConfig, EncoderConfig, ModelConfig
+from regard.config.names import ConstraintSetting, TokenizerSetting
 
 Normalization = Literal["NFC", "NFD", "NFKC", "none"]
-TokenizerName = Literal["characters", "words", "symbols", "tagged", "sounds", "unigram", "bpe"]
 OptimizerName = Literal["adam", "adamw", "adadelta"]
 Part = Literal["embeddings", "encoder", "decoder", "readout"]
 ScheduleName = Literal["constant", "inverse_sqrt", "linear", "cosine"]
@@ -46,12 +48,12 @@ class DataConfig:
 class TextConfig:
     """How lines become symbols."""
 
-    source: TokenizerName = "characters"
+    source: TokenizerSetting = "characters"
     """Symbols of a source line: its characters, words, what spaces divide, or learned subwords;
     tagged: characters, and the tags of the last word, which `;` divides, each as one; sounds: what
     spaces divide, and each mark behind it by itself, as aː is a and ː."""
 
-    target: TokenizerName = "characters"
+    target: TokenizerSetting = "characters"
     """Symbols of a target line."""
 
     source_size: Annotated[int, at_least(5)] = 8000
@@ -180,8 +182,9 @@ class SearchConfig:
     same_length: bool = False
     """Give every output as many tokens as its source has."""
 
-    same_pattern: bool = False
-    """Give it as many, repeated where the source repeats one and nowhere else; copy marks alone."""
+    constraint: ConstraintSetting = "none"
+    """What outputs must satisfy besides, by a registered name or as module:Class; none: nothing.
+    repetition_pattern: repeat a token where the source repeats one, and nowhere else."""
 
     temperature: Annotated[float, at_least(0)] = 0.0
     """Sample each token, from logits divided by this; 0 for no sampling."""
@@ -238,4 +241,8 @@ class Settings:
 
 
 # sections of several kinds: what a `kind` in them stands for
-KINDS: dict[Any, dict[str, type[Any]]] = {EncoderConfig: {**ENCODERS}, DecoderConfig: {**DECODERS}}
+KINDS: dict[Any, Mapping[str, type[Any]]] = {
+    EncoderConfig: {**ENCODERS},
+    # in the order of iteration regard's own come first
+    DecoderConfig: ChainMap(extensions.decoder_configs, {**DECODERS}),
+}

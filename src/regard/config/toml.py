@@ -4,6 +4,7 @@ A tree is what TOML and JSON hold: dicts, lists, text, numbers, true and false. 
 closed elsewhere; what the settings are stands in `settings.py` and `model.py`.
 """
 
+import logging
 import re
 import tomllib
 from collections.abc import Iterator, Sequence
@@ -18,6 +19,11 @@ from regard.config.settings import KINDS, Settings
 from regard.errors import ConfigError, DataError
 
 Tree = dict[str, Any]
+
+RENAMED: dict[str, tuple[str, dict[bool, Any]]] = {
+    "search.same_pattern": ("search.constraint", {True: "repetition_pattern", False: "none"}),
+}
+"""Old names of settings: what each is called now, and what its values are now."""
 
 
 def read_settings(text: str, file: str) -> Tree:
@@ -59,8 +65,30 @@ def override(tree: Tree, assignments: Sequence[str]) -> Tree:
     return tree
 
 
+def current_names(tree: Tree) -> Tree:
+    """Return a tree without old names: each is replaced by its successor, which is logged once."""
+    for old, (new, successors) in RENAMED.items():
+        section, _, name = old.partition(".")
+        values = tree.get(section)
+        if not isinstance(values, dict) or type(values.get(name)) is not bool:
+            continue
+        renamed = successors[values[name]]
+        setting = new.removeprefix(f"{section}.")
+        if values[name]:
+            _log_once(f"{old} = true is now {new} = {written(renamed)}")
+        rest = {key: value for key, value in values.items() if key != name}
+        tree = {**tree, section: {setting: renamed, **rest}}
+    return tree
+
+
+@cache
+def _log_once(message: str) -> None:
+    logging.getLogger("regard").warning(message)
+
+
 def settings_from(tree: Tree) -> Settings:
     """Make settings of a tree, or refuse it with everything that is wrong in any section."""
+    tree = current_names(tree) if isinstance(tree, dict) else tree
     reading = _Reading()
     settings: Settings | None = reading.section(Settings, tree, "")
     if settings is None or reading.problems:

@@ -13,9 +13,10 @@ from regard.models.seq2seq import Seq2Seq
 from regard.models.stepping import Ahead
 from regard.search.history import GONE, Candidates, Ends, History, Seen, Slots
 from regard.search.layout import laid_out
+from regard.search.options import SearchOptions
+from regard.search.output_limits import OutputLimits
 from regard.search.ranking import NEVER, best, draw, generator, ranked
-from regard.search.request import Hypothesis, Request, SearchOptions
-from regard.search.rules import Rules
+from regard.search.request import Hypothesis, Request
 from regard.search.threads import batches, one_core_each
 from regard.search.tiles import Tiles, rows_of, span
 from regard.symbols import BOS, EOS, PAD
@@ -123,7 +124,7 @@ class _Search:
         limits = [model.max_target_length for model in models]
         limit = min((limit - 1 for limit in limits if limit is not None), default=None)
         self.device = models[0].device
-        self.rules = Rules(requests, options, limit, self.device)
+        self.limits = OutputLimits(requests, options, limit, self.device)
         self.history = History()
         sources = [request.source for request in requests]
         B = len(requests)
@@ -187,7 +188,7 @@ class _Search:
         return imposed.flatten(0, 1)
 
     def _ruled(self, scores: Float[Tensor, "B w V"]) -> Float[Tensor, "B w V"]:
-        return self.rules.apply(scores, self.active, self.num_steps, self.written)
+        return self.limits.apply(scores, self.active, self.num_steps, self.written)
 
     def _best(self, log_probs: Float[Tensor, "B w V"]) -> _Chosen:
         """Return each line's likeliest continuations, equals by the lower id."""
@@ -244,7 +245,7 @@ class _Search:
         )
         live = Slots(parents, words, gained, np.where(used, totals, NEVER))
         places, _ = at = ends.nonzero()
-        cut = self.rules.cut(log_probs, self.active, self.num_steps)[places, chosen.slots[at]]
+        cut = self.limits.cut(log_probs, self.active, self.num_steps)[places, chosen.slots[at]]
         each = chosen.slots[at], scores[at], chosen.totals[at], cut
         return live, Ends(self.active[places], *each)
 
@@ -278,7 +279,7 @@ class _Search:
         rows = (num_slots * kept[:, None] + parents[kept]).ravel()
         self.active = self.active[kept]
         self.words, self.totals = live.words[kept], live.totals[kept]
-        if self.config.same_pattern:
+        if self.options.constraint is not None:
             before = np.take_along_axis(self.written[kept], parents[kept, :, None], axis=1)
             self.written = np.concatenate([before, self.words[..., None]], axis=2)
         if num_rows:

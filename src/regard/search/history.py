@@ -13,8 +13,9 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from regard.errors import InputError
+from regard.search.options import SearchOptions
 from regard.search.ranking import NEVER
-from regard.search.request import Hypothesis, Request, SearchOptions, TreeNode
+from regard.search.request import Hypothesis, Request, TreeNode
 from regard.symbols import EOS
 
 GONE = -1
@@ -84,6 +85,11 @@ class History:
         finished = self._finished()
         answers = []
         for line, request in enumerate(requests):
+            if not finished[line] and options.constraint is not None:
+                raise InputError(
+                    f"no output satisfies search.constraint = {options.config.constraint}; "
+                    "use a wider beam, or another constraint"
+                )
             if not finished[line]:
                 raise InputError(
                     "the model's scores are not numbers, but they must be; sound weights would do"

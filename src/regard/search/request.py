@@ -1,46 +1,24 @@
-"""What a search takes and returns: options, a request for each line, hypotheses."""
+"""What a search takes and returns for a line: a request, and hypotheses."""
 
 from dataclasses import dataclass, field
 
 import numpy as np
 from jaxtyping import Float
 
-from regard.config.settings import SearchConfig
 from regard.errors import InputError
-
-
-@dataclass(frozen=True, kw_only=True)
-class SearchOptions:
-    """How to search all lines of a call: the settings, and what only a call can say."""
-
-    config: SearchConfig
-    """The settings of [search]."""
-
-    banned: frozenset[int] = frozenset()
-    """Words that must not be written."""
-
-    num_candidates: int = 0
-    """Best candidates to report at each position."""
-
-    keep_tree: bool = False
-    """Report every hypothesis that was ever in the beam, with the best of each line."""
 
 
 @dataclass(frozen=True)
 class Request:
     """One line: its source, what its target must begin with, and {step: source position} to see.
 
-    `barred` are words that this line may not write, `repeats` the earlier place of each of its
-    symbols, −1 for a new one, and `fixed` the word of a place that is no matter of choice: what
-    `same_pattern` goes by.
+    The tokens of the source are there for constraints that read them.
     """
 
     source: tuple[int, ...]
     prefix: tuple[int, ...] = ()
     pins: dict[int, int] = field(default_factory=dict)
-    barred: frozenset[int] = frozenset()
-    repeats: tuple[int, ...] = ()
-    fixed: dict[int, int] = field(default_factory=dict)
+    source_tokens: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for step, position in self.pins.items():

@@ -3,13 +3,15 @@
 What a request may say of the search is made from `SearchConfig`, where it is declared.
 """
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from regard.config.checks import Bound, at_most, number_of, types_of
+from regard.config.checks import Bound, at_most, named_part, number_of, types_of
 from regard.config.documentation import document
 from regard.config.settings import SearchConfig
+from regard.config.toml import RENAMED
 
 Count = Annotated[int, Field(ge=0)]
 Step = Annotated[str, Field(pattern=r"^(0|[1-9][0-9]{0,8})$")]
@@ -40,7 +42,7 @@ class StrictModel(BaseModel):
 def search_fields() -> dict[str, Any]:
     """Return a field for each search setting, as `create_model` takes it; all may be left out."""
     types = types_of(SearchConfig)
-    return {
+    current = {
         entry.name: (
             _type_in_a_request(entry.name, types[entry.name]) | None,
             Field(None, description=" ".join(filter(None, (entry.text, NOTES.get(entry.name))))),
@@ -48,10 +50,25 @@ def search_fields() -> dict[str, Any]:
         for entry in document(SearchConfig)
         if entry.name not in NOT_IN_A_REQUEST
     }
+    return current | dict(_old_fields())
+
+
+def _old_fields() -> Iterator[tuple[str, Any]]:
+    """Yield a field for each old name of a search setting; it says what it is called now."""
+    for old, (new, successors) in RENAMED.items():
+        section, _, name = old.partition(".")
+        if section == "search":
+            successor = f"{new.removeprefix('search.')} = {successors[True]}"
+            description = f"Old name: true is {successor}."
+            extra: Any = {"deprecated": True}
+            yield name, (bool | None, Field(None, description=description, json_schema_extra=extra))
 
 
 def _type_in_a_request(name: str, hint: Any) -> Any:
     """Return a setting's type with its bounds, as pydantic states them."""
+    if named_part(hint) is not None:
+        # what it may name is known when the request comes
+        return str
     if (number := number_of(hint)) is None:
         return hint
     kind, bounds = number

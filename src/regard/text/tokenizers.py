@@ -20,6 +20,7 @@ from typing import Any, ClassVar, final
 
 from typing_extensions import override
 
+from regard import extensions
 from regard.errors import InputError
 from regard.text.escapes import escape, unescape
 from regard.text.normalize import FORMS, normalize
@@ -38,9 +39,15 @@ RESERVED = SPACE + "▅"
 
 
 class Tokenizer(ABC):
-    """Cuts a line into tokens and puts tokens together again."""
+    """Cuts a line into tokens and puts tokens together again; one of its kind is like another."""
 
     kind: ClassVar[str]
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.to_json() == other.to_json()
+
+    def __hash__(self) -> int:
+        return hash(self.kind)
 
     @abstractmethod
     def split(self, line: str) -> list[str]:
@@ -296,6 +303,8 @@ KINDS = (*_PLAIN, *_MORE)
 
 def plain_tokenizer(kind: str, form: str) -> Tokenizer:
     """Return a tokenizer of a kind that learns nothing, for lines in a normalization form."""
+    if kind not in KINDS and (extension := extensions.find("tokenizer", kind)) is not None:
+        return extension.cls()
     return Sounds(form) if kind == Sounds.kind else _PLAIN[kind]()
 
 
@@ -303,9 +312,9 @@ def tokenizer_from_json(value: object) -> Tokenizer:
     """Take what a tokenizer's `to_json` gave; refuse anything else with a ValueError."""
     if not isinstance(value, dict):
         raise ValueError(f"tokenizer = {shortened(value)}, but it must be an object with a kind")
-    kind = value.get("kind")
-    if kind not in KINDS:
-        names = f"{', '.join(KINDS[:-1])} or {KINDS[-1]}"
+    kind, known = value.get("kind"), (*KINDS, *extensions.names("tokenizer"))
+    if kind not in known:
+        names = f"{', '.join(known[:-1])} or {known[-1]}"
         raise ValueError(f"tokenizer kind = {shortened(kind)}, but it must be {names}")
     expected = {"kind"} | ({_MORE[kind]} if kind in _MORE else set())
     if value.keys() != expected:

@@ -6,20 +6,20 @@ Whatever is given back can be traced: tokens, the score of each, and the attenti
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
-from functools import cached_property
 from numbers import Integral
 from os import PathLike
 from pathlib import Path
 from typing import Any, final, overload
-from unicodedata import category
 
 import numpy as np
 from jaxtyping import Float
 
+from regard import extensions
 from regard.config.settings import SearchConfig, Settings
+from regard.config.toml import current_names
 from regard.errors import ConfigError, InputError
 from regard.models.seq2seq import Seq2Seq
-from regard.search import Hypothesis, Request, SearchOptions, TreeNode, search
+from regard.search import Constraint, Hypothesis, Request, SearchOptions, TreeNode, search
 from regard.store import Saved, save_model
 from regard.symbols import UNKNOWN
 from regard.text.copying import MARK, replace_unknown
@@ -46,6 +46,7 @@ class Translator:
         self.summary: dict[str, Any] = first.summary
         self.source: Side = first.source
         self.target: Side = first.target
+        self._constraints: dict[str, Constraint] = {}
 
     @property
     def models(self) -> list[Seq2Seq]:
@@ -124,6 +125,7 @@ class Translator:
             banned=frozenset(self._known(token, "banned") for token in banned),
             num_candidates=int(candidates),
             keep_tree=tree,
+            constraint=self._constraint(config.constraint),
         )
         self._prefix_ids(prefix)
         return options
@@ -237,6 +239,7 @@ class Translator:
         return [UNKNOWN if symbol is None else ids([symbol])[0] for symbol in symbols]
 
     def _config(self, settings: Mapping[str, Any]) -> SearchConfig:
+        settings = current_names({"search": dict(settings)})["search"]
         known = [f.name for f in fields(SearchConfig)]
         if strangers := [name for name in settings if name not in known]:
             raise ConfigError(
@@ -260,6 +263,18 @@ class Translator:
                 "search", [f"{name} = {given_settings[name]}, {would}" for name in idle]
             )
         return config
+
+    def _constraint(self, name: str) -> Constraint | None:
+        """Return the constraint of a name: one for all lines, which are then searched together."""
+        if name == "none":
+            return None
+        if name not in self._constraints:
+            extension = extensions.find("constraint", name)
+            if extension is None or not issubclass(extension.cls, Constraint):
+                must = "it must be a class that extends regard.search.Constraint"
+                raise ConfigError("search", [f"constraint = {name}, but {must}"])
+            self._constraints[name] = extension.cls(self.target.vocabulary)
+        return self._constraints[name]
 
     def _prefix_ids(self, prefix: str | Sequence[str | None]) -> tuple[int, ...]:
         """Look up a prefix, given as text or as tokens; None is the unknown one."""
@@ -314,19 +329,7 @@ class Translator:
                 )
         if pins and self.models[0].decoder.looks is None:
             raise InputError("pin was given, but the model has no attention; bahdanau2015 would do")
-        if not options.config.same_pattern:
-            return Request(line.ids, prefix, dict(pins))
-        ids = self.target.vocabulary.ids(line.tokens)
-        fixed = {at: word for at, word in enumerate(ids) if word in self._marks}
-        # an unknown word would be shown as a copy
-        barred = frozenset([UNKNOWN, *ids]) | self._marks
-        return Request(line.ids, prefix, dict(pins), barred, _repeats(line.tokens), fixed)
-
-    @cached_property
-    def _marks(self) -> frozenset[int]:
-        """Symbols that are neither letters nor numbers: couplets have them in the same places."""
-        tokens = self.target.vocabulary.tokens(range(len(self.target.vocabulary)))
-        return frozenset(word for word, token in enumerate(tokens) if _is_mark(token))
+        return Request(line.ids, prefix, dict(pins), line.tokens)
 
     def _best(self, prepared: PreparedLine, hypotheses: Sequence[Hypothesis]) -> Translation:
         by_text: dict[str, Translation] = {}
@@ -375,16 +378,3 @@ class Translator:
             ),
             notes=notes,
         )
-
-
-def _is_mark(token: str) -> bool:
-    return token != "" and all(category(character)[0] in "PSZ" for character in token)
-
-
-def _repeats(tokens: Sequence[str]) -> tuple[int, ...]:
-    """Return where each token stood first, −1 where it stands for the first time."""
-    first: dict[str, int] = {}
-    return tuple(
-        -1 if (earlier := first.setdefault(token, at)) == at else earlier
-        for at, token in enumerate(tokens)
-    )
