@@ -79,9 +79,9 @@ def measure(
 ) -> dict[str, Any]:
     """Let both translate all lines, in turn; return their paces, and how many lines agree."""
     options: dict[str, Any] = {"beam_size": beam_size, "nbest": 1, "batch_size": batch_size}
-    asked = translator.ask(lines, **options)
-    loop = Plain(translator, beam_size, asked[0].options.max_length)
-    sources = [one.request.source for one in asked if one.request is not None]
+    prepared = translator.prepare(lines, **options)
+    loop = Plain(translator, beam_size, prepared[0].options.config.max_length)
+    sources = [one.request.source for one in prepared if one.request is not None]
     translator.translate(lines[:batch_size], **options)
     loop.search(sources[0])
     ours, plain = [], []

@@ -24,11 +24,11 @@ from regard.config.model import (
     PlainDecoderConfig,
     ReadoutConfig,
     RecurrentEncoderConfig,
-    ScoreName,
     TransformerDecoderConfig,
     TransformerEncoderConfig,
     WindowName,
 )
+from regard.config.names import ScoreName
 
 
 class Combination(NamedTuple):

@@ -1,14 +1,14 @@
-"""Options of a search as the settings have them, but for what a test says itself."""
+"""Search options as the settings have them, except for what a test says itself."""
 
 from dataclasses import fields
 
 from regard.config.settings import SearchConfig
-from regard.search import Options
+from regard.search import SearchOptions
 
-SHARED = {field.name for field in fields(Options)} & {field.name for field in fields(SearchConfig)}
-DEFAULTS = {name: getattr(SearchConfig(), name) for name in SHARED}
+SETTINGS = {field.name for field in fields(SearchConfig)} - {"constraint"}
 
 
 def wanted(**changes):
-    """Return the settings' defaults with some changed."""
-    return Options(**{**DEFAULTS, **changes})
+    """Return the defaults with some settings, or other options, changed."""
+    settings = {name: changes.pop(name) for name in SETTINGS & changes.keys()}
+    return SearchOptions(config=SearchConfig(**settings), **changes)

@@ -13,11 +13,12 @@ SOURCE = ROOT / "src" / "regard"
 
 # the leaves, which every package may import: they need neither torch nor NumPy
 COMMON = {
-    *("atomic_files", "choices", "errors", "renamed_parameters", "safetensors_files"),
+    *("atomic_files", "choices", "errors", "extensions", "renamed_parameters", "safetensors_files"),
     *("special_tokens", "terminal_text"),
 }
 MAY_IMPORT = {
     "errors": set(),
+    "extensions": set(),
     "atomic_files": set(),
     "choices": set(),
     "renamed_parameters": set(),
@@ -35,7 +36,8 @@ MAY_IMPORT = {
     "metrics": set(),
     "viz": set(),
     "inference": {"models", "encoders", "decoders", "nn", "kernels"},
-    "search": {"inference", "models"},
+    "search": {"config", "inference", "models"},
+    "plugins": {"search"},
     "model_file": {"config", "text"},
     "saved_model": {"config", "text", "models", "model_file"},
     "training": {"config", "text", "data", "models", "search", "metrics", "kernels", "model_file"},

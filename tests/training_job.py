@@ -72,7 +72,7 @@ def job(folder, name="bahdanau2015", *, pairs=400, dropout=0.2, **options):
 
     def exact(model):
         requests = [Request(tuple(side.ids(line))) for line in dev]
-        found = search([model], requests, wanted(max_length=12), batch_size=40)
+        found = search([model], requests, wanted(max_length=12, batch_size=40))
         right = [
             side.line(side.vocabulary.tokens(answers[0].words)) == line[::-1]
             for answers, line in zip(found, dev, strict=True)

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from regard import __version__
+from regard.config.requirements import missing_extension, requirements
 from regard.config.settings import Settings
 from regard.config.toml import settings_from, to_tree
 from regard.errors import ModelFileError, RegardError
@@ -44,6 +45,8 @@ def write_model_file(path: Path, content: ModelFile) -> None:
         "summary": content.summary,
         "target": content.target.to_json(),
     }
+    if needed := requirements(content.settings):
+        metadata["requires"] = needed
     write_tensors(path, content.tensors, metadata)
 
 
@@ -59,9 +62,13 @@ def read_model_file(path: Path) -> ModelFile:
             "a newer regard would do",
         )
     try:
+        if missing := missing_extension(metadata.get("requires", [])):
+            raise ModelFileError(str(path), missing)
         settings = settings_from(metadata["settings"])
         source, target = Side.from_json(metadata["source"]), Side.from_json(metadata["target"])
         return ModelFile(tensors, settings, source, target, metadata["summary"])
+    except ModelFileError:
+        raise
     except (RegardError, KeyError, TypeError, ValueError, RuntimeError, RecursionError) as error:
         raise unusable_settings(path, error) from error
 

@@ -90,12 +90,12 @@ def bits(answers):
 
 def compare(model, lines, beam_size):
     """Search at every batch size, shuffled; return how many lines differ from the line alone."""
-    options = wanted(beam_size=beam_size, nbest=beam_size, max_length=10)
     requests, rng = [Request(line) for line in lines], np.random.default_rng(1)
     alone, counted, lengths = {}, {"lines": len(lines), "compared": 0, "different": 0}, Counter()
     for batch_size in BATCH_SIZES:
         order = rng.permutation(len(requests))
-        found = search([model], [requests[i] for i in order], options, batch_size=batch_size)
+        options = wanted(beam_size=beam_size, nbest=beam_size, max_length=10, batch_size=batch_size)
+        found = search([model], [requests[i] for i in order], options)
         for i, answers in zip(order.tolist(), found, strict=True):
             if batch_size == 1:
                 alone[i] = bits(answers)

@@ -20,8 +20,8 @@ def test_a_line_in_any_company_is_what_it_is_alone(name, beam_size):
         tuple(torch.randint(4, small.V_X, (int(n),), generator=generator).tolist())
         for n in torch.randint(1, 9, (300,), generator=generator)
     ]
-    options = wanted(beam_size=beam_size, max_length=12)
-    together = search([model], [Request(line) for line in lines], options, batch_size=300)
+    options = wanted(beam_size=beam_size, max_length=12, batch_size=300)
+    together = search([model], [Request(line) for line in lines], options)
     for line, answers in list(zip(lines, together, strict=True))[::11]:
         (alone,) = search([model], [Request(line)], options)
         assert [a.words for a in alone] == [a.words for a in answers]

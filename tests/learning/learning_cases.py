@@ -88,7 +88,7 @@ def unseen(rng, seen, count):
 def exact_match(model, side, lines, answer):
     """Return the share of lines that the model answers to the last digit, EOS included."""
     requests = [Request(tuple(side.ids(line))) for line in lines]
-    found = search([model], requests, wanted(max_length=LONGEST + 2), batch_size=64)
+    found = search([model], requests, wanted(max_length=LONGEST + 2, batch_size=64))
     outputs = [side.line(side.vocabulary.tokens(answers[0].words)) for answers in found]
     return sum(map(str.__eq__, outputs, map(answer, lines))) / len(lines)
 

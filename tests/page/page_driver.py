@@ -75,12 +75,13 @@ class Slow:
     def __init__(self, translator):
         self.go = threading.Event()
         self.began = threading.Event()
-        self.quick, translator.answer = translator.answer, self.answer
+        self.quick = translator.translate_prepared
+        translator.translate_prepared = self.translate_prepared
 
-    def answer(self, lines, progress=None):
+    def translate_prepared(self, prepared, progress=None):
         self.began.set()
         self.go.wait(20)
-        return self.quick(lines)
+        return self.quick(prepared)
 
 
 class Driver:

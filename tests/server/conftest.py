@@ -70,13 +70,13 @@ class Slow:
     def __init__(self, translator):
         self.go = threading.Event()
         self.batches = []
-        self.answer, self.rescored = translator.answer, translator.rescore
-        translator.answer, translator.rescore = self.hold, self.hold_forced
+        self.translate, self.rescored = translator.translate_prepared, translator.rescore
+        translator.translate_prepared, translator.rescore = self.hold, self.hold_forced
 
-    def hold(self, lines):
-        self.batches.append([line.reading.text for line in lines])
+    def hold(self, prepared):
+        self.batches.append([one.line.text for one in prepared])
         self.go.wait(20)
-        return self.answer(lines)
+        return self.translate(prepared)
 
     def hold_forced(self, pairs):
         self.batches.append(pairs)

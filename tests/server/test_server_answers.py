@@ -8,6 +8,8 @@ from functools import cache
 import numpy as np
 import pytest
 
+from regard.config.documentation import document
+from regard.config.settings import SearchConfig
 from regard.models import PRESETS
 from regard.server import response_json
 from regard.server.response_json import ResponseFields, encode_json
@@ -245,3 +247,18 @@ def test_models_tell_what_they_are_and_what_may_be_asked(client, translators):
     wanted |= {"beam_size", "length", "answer_bytes", "stall_seconds"}
     assert wanted == response["limits"].keys()
     assert response["limits"]["lines"] == 256
+
+
+def test_every_search_setting_may_be_requested_within_the_bounds_that_it_declares(client):
+    schema = client.get("/openapi.json").json()["components"]["schemas"]["TranslateRequest"]
+    fields = schema["properties"]
+    entries = {entry.name: entry for entry in document(SearchConfig)}
+    assert [name for name in fields if name in entries] == [x for x in entries if x != "batch_size"]
+    for name, entry in entries.items():
+        if name != "batch_size":
+            assert fields[name]["description"].startswith(entry.text)
+    assert fields["beam_size"]["anyOf"][0] == {"type": "integer", "minimum": 1}
+    assert fields["top_p"]["anyOf"][0] == {"type": "number", "exclusiveMinimum": 0, "maximum": 1}
+    assert fields["temperature"]["anyOf"][0] == {"type": "number", "minimum": 0, "maximum": 100}
+    assert fields["stop"]["anyOf"][0]["enum"] == ["full", "likeliest"]
+    assert fields["same_length"]["anyOf"][0] == {"type": "boolean"}

@@ -286,7 +286,7 @@ def test_a_torch_model_runs_in_one_thread_alone(serve, slow):
     translator, held = slow()
     held.go.set()
     threads = set()
-    for name in ("answer", "rescore", "influence"):
+    for name in ("translate_prepared", "rescore", "influence"):
         whole_one = getattr(translator, name)
 
         def record_thread(*arguments, whole_one=whole_one):

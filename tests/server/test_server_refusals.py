@@ -286,14 +286,14 @@ def test_what_will_be_too_large_is_not_written_first(translators, monkeypatch):
 
 def test_what_goes_wrong_inside_is_told_to_the_log_alone(serve, slow, caplog, eventually):
     translator, held = slow()
-    whole = held.answer
+    whole = held.translate
 
-    def broken(lines):
-        if any(one.reading.text == "bad" for one in lines):
+    def broken(prepared):
+        if any(one.line.text == "bad" for one in prepared):
             raise RuntimeError("secret in /srv/secret.py")
         return whole(lines)
 
-    held.answer = broken
+    held.translate = broken
     client = serve({"m": translator}, seconds=15)
     worker = client.app.state.service.worker
     with caplog.at_level(logging.ERROR, "regard.server"), ThreadPoolExecutor(3) as pool:
@@ -324,7 +324,7 @@ def test_what_a_model_refuses_while_it_computes_is_refused(serve, slow):
     def refuse(lines):
         raise InputError("a source has 3 symbols, but it must fit into memory")
 
-    held.answer = refuse
+    held.translate = refuse
     response = serve({"m": translator}).post("/v1/translate", json={"text": "abc"})
     assert problem(response, 422) == "a source has 3 symbols, but it must fit into memory"
 

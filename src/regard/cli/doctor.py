@@ -1,6 +1,7 @@
 """`regard doctor`: what this installation has, what runs on it and why, and one promise tested."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -131,34 +132,26 @@ def _invariance() -> dict[str, bool]:
     import numpy as np
     import torch
 
+    from regard.config.settings import SearchConfig
     from regard.models import build, preset
-    from regard.search import Options, Request, search
+    from regard.search import Request, SearchOptions, search
 
     sizes = {"embedding_size": 24, "hidden_size": 40, "align_size": 24, "readout_size": 24}
     blocks = {"model_size": 32, "feed_forward_size": 64, "num_heads": 4, "num_layers": 2}
     rng = np.random.default_rng(0)
     lines = [rng.integers(4, 30, size=rng.integers(1, 60)) for _ in range(41)]
     requests = [Request(tuple(line.tolist())) for line in lines]
-    wanted = Options(
-        beam_size=3,
-        nbest=1,
-        length_penalty=1.0,
-        stop="full",
-        max_length=12,
-        min_length=0,
-        same_length=False,
-        temperature=0.0,
-        top_k=0,
-        top_p=1.0,
-        seed=0,
+    config = SearchConfig(beam_size=3, max_length=12)
+    together_options, alone_options = (
+        SearchOptions(config=replace(config, batch_size=size)) for size in (41, 1)
     )
     verdicts = {}
     for name, smaller in (("bahdanau2015", sizes), ("vaswani2017", blocks)):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
             model = build(preset(name)(**smaller), 30, 30).eval()
-        together = search([model], requests, wanted, batch_size=41)
-        alone = search([model], requests[:8], wanted, batch_size=1)
+        together = search([model], requests, together_options)
+        alone = search([model], requests[:8], alone_options)
         verdicts[name] = all(
             a[0].words == b[0].words
             and a[0].scores == b[0].scores

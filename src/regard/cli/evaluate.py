@@ -9,9 +9,9 @@ import typer
 from regard.cli import options
 from regard.cli.bar import bar
 from regard.cli.options import (
-    BeamSize,
     ColumnNames,
     Device,
+    Import,
     SourceFile,
     TargetFile,
     choice,
@@ -67,8 +67,10 @@ WAYS = {"beam_size": "beam_sizes", "length_penalty": "length_penalties", "stop":
 """What of a search a score depends on, and what it is called of two models."""
 
 
+@options.search_settings("beam_size")
 def evaluate(
     files: Files,
+    search: dict[str, Any],
     source: SourceFile = None,
     target: TargetFile = None,
     columns: ColumnNames = None,
@@ -76,13 +78,13 @@ def evaluate(
     alignments: GoldFile = None,
     ensemble: Together = False,
     each_line: EachLine = False,
-    beam_size: BeamSize = None,
     samples: Annotated[str, whole("samples", "Draws of the comparison of two models.", 1)] = "1000",
     seed: Annotated[str, whole("seed", "Where the randomness of the draws begins.", 0)] = "0",
     format_: Annotated[
         str, choice("format", "For people or for programs.", "table", "json")
     ] = "table",
     device: Device = "auto",
+    import_: Import = None,
 ) -> None:
     """Score a model on pairs, or compare two.
 
@@ -104,7 +106,6 @@ def evaluate(
     translators = [load(*group, device=device) for group in groups]
     form = _form(translators, models)
     read = _Read(options.origin(pairs, source, target, columns), form, each_line=each_line)
-    search = options.values(beam_size=beam_size)
     outputs = [_outputs(translator, read.sources, search) for translator in translators]
     recipe = _ways(translators, search) | {"lines": len(read.sources), "each_line": each_line}
     recipe |= {"pairs": read.fingerprint, "normalization": form}
@@ -126,11 +127,10 @@ def evaluate(
 
 def _ways(translators: "list[Translator]", search: dict[str, Any]) -> dict[str, Any]:
     """Return how a model searched, or how each of two did."""
-    # asked of a blank line: what is not given depends on how the model searches
-    asked = [one.ask([""], **search)[0].options for one in translators]
-    if len(asked) == 1:
-        return {one: getattr(asked[0], one) for one in WAYS}
-    return {many: [getattr(way, one) for way in asked] for one, many in WAYS.items()}
+    configs = [one.search_options(**search).config for one in translators]
+    if len(configs) == 1:
+        return {one: getattr(configs[0], one) for one in WAYS}
+    return {many: [getattr(config, one) for config in configs] for one, many in WAYS.items()}
 
 
 def _groups(models: list[Path], ensemble: bool) -> list[list[Path]]:

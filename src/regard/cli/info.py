@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from regard.cli import options
-from regard.cli.options import Model, choice
+from regard.cli.options import Import, Model, choice
 from regard.errors import ModelFileError
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ def info(
     format_: Annotated[
         str, choice("format", "For people or for programs.", "text", "json")
     ] = "text",
+    import_: Import = None,
 ) -> None:
     """Print what is inside a model file.
 

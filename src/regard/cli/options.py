@@ -4,7 +4,10 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
+from importlib import import_module
+from inspect import Parameter, signature
 from pathlib import Path
 from shutil import which
 from types import MappingProxyType
@@ -13,12 +16,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from regard.choices import unknown_choice
+from regard.config.checks import choices, named_part, number_of, types_of
 from regard.config.documentation import document
 from regard.config.settings import SearchConfig, TrainConfig
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
     from regard.api.sources import Origin
+
+
+Command = Callable[..., None]
 
 
 def hint(*words: object) -> None:
@@ -54,19 +61,92 @@ def file_option(name: str, help_: str, metavar: str) -> Any:
     return typer.Option(f"--{name}", metavar=metavar, help=help_, readable=False)
 
 
-def setting(section: type[Any], name: str, metavar: str = "N") -> Any:
+def setting(section: type[Any], name: str, metavar: str | None = None) -> Any:
     """Return the option of a setting; what it is for is said where it is defined.
 
-    It takes any text: the settings themselves say what it must be, all of them at once.
+    It takes any text: the settings themselves say what it must be, all of them at once. One that is
+    true or false is a flag.
     """
     option = f"--{name.replace('_', '-')}"
     text = next(entry.text for entry in document(section) if entry.name == name)
-    return typer.Option(option, metavar=metavar, help=text, show_default=False)
+    hint = types_of(section)[name]
+    if hint is bool:
+        return typer.Option(option, help=text, show_default=False)
+    shape = metavar or _metavar(hint)
+    return typer.Option(option, metavar=shape, help=text, show_default=False)
+
+
+def _metavar(hint: Any) -> str:
+    if number := number_of(hint):
+        return "N" if number[0] is int else "X"
+    return "NAME" if named_part(hint) else "|".join(choices(hint))
+
+
+def search_settings(*names: str) -> Callable[[Command], Command]:
+    """Give a command an option for each search setting, or for those that are named.
+
+    They stand in `--help` where the command has its parameter `search`, which receives those that
+    were typed.
+    """
+
+    def decorate(command: Command) -> Command:
+        options = list(_search_parameters(names))
+
+        @wraps(command)
+        def run(**arguments: Any) -> None:
+            typed = {name: arguments.pop(name) for name in [one.name for one in options]}
+            flags = {name: True for name, text in typed.items() if text is True}
+            texts = {name: text for name, text in typed.items() if not isinstance(text, bool)}
+            # what is typed here may be imported; what stands in a file or a request may not
+            import_modules([module for module in [_module(texts.get("constraint"))] if module])
+            command(**arguments, search=values(**texts) | flags)
+
+        parameters = [
+            replacement
+            for parameter in signature(command).parameters.values()
+            for replacement in (options if parameter.name == "search" else [parameter])
+        ]
+        run.__signature__ = signature(command).replace(parameters=parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {one.name: one.annotation for one in parameters} | {"return": None}
+        return run
+
+    return decorate
+
+
+def _search_parameters(names: tuple[str, ...]) -> Iterator[Parameter]:
+    for name, hint in types_of(SearchConfig).items():
+        if names and name not in names:
+            continue
+        kind: Any = bool if hint is bool else str | None
+        default = False if hint is bool else None
+        annotation = Annotated[kind, setting(SearchConfig, name)]
+        yield Parameter(
+            name, Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=annotation
+        )
 
 
 def values(**given: str | None) -> dict[str, Any]:
     """Return the settings that were given, numbers as numbers."""
     return {name: _number(text) for name, text in given.items() if text is not None}
+
+
+def _module(name: str | None) -> str | None:
+    """Return the module of a class that is given as `module:Class`."""
+    module, colon, _ = (name or "").partition(":")
+    return module if colon else None
+
+
+def import_modules(names: list[str] | None) -> list[str] | None:
+    """Import modules that register extensions; those of the working folder are found too."""
+    if names and os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    for name in names or []:
+        try:
+            import_module(name)
+        except ImportError as error:
+            problem = f"{name} cannot be imported ({error}); check its spelling and the folder"
+            raise ConfigError("--import", [problem]) from error
+    return names
 
 
 def choice(
@@ -144,8 +224,18 @@ ColumnNames = Annotated[
     ),
 ]
 Model = Annotated[Path, file_argument("MODEL", "A model file.")]
-BeamSize = Annotated[str | None, setting(SearchConfig, "beam_size")]
 Device = Annotated[str, setting(TrainConfig, "device", "NAME")]
+Import = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--import",
+        metavar="MODULE",
+        callback=import_modules,
+        is_eager=True,
+        help="A module with scores, decoders, tokenizers or constraints of your own; may be "
+        "given several times.",
+    ),
+]
 
 
 def origin(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from regard.cli import options
-from regard.cli.options import Device, file_argument, whole
+from regard.cli.options import Device, Import, file_argument, whole
 from regard.config.documentation import document
 from regard.errors import ConfigError
 from regard.server.limits import Limits
@@ -56,6 +56,7 @@ def serve(
     answer_bytes: Annotated[str | None, limit("answer_bytes")] = None,
     stall_seconds: Annotated[str | None, limit("stall_seconds", "X")] = None,
     device: Device = "auto",
+    import_: Import = None,
 ) -> None:
     """Serve models over HTTP, with a page to play with.
 

@@ -2,21 +2,23 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from regard.cli import options
-from regard.cli.options import BeamSize, Device, Model, file_option, flag, whole
+from regard.cli.options import Device, Import, Model, file_option, flag, whole
 from regard.cli.picture import Picture
 from regard.errors import ConfigError
 
 
+@options.search_settings("beam_size")
 def show(
     model: Model,
     text: Annotated[
         str, typer.Argument(metavar="TEXT", help="The line to translate.", show_default=False)
     ],
+    search: dict[str, Any],
     target: Annotated[
         str | None,
         typer.Option(metavar="TEXT", help="Show where it would look if it wrote this instead."),
@@ -30,11 +32,11 @@ def show(
         file_option("out", "Draw into a file, by its ending: svg, png, pdf or html.", "FILE"),
     ] = None,
     overwrite: Annotated[bool, flag("overwrite", "Write over an older --out.")] = False,
-    beam_size: BeamSize = None,
     width: Annotated[
         str | None, whole("width", "Columns to draw in; else the terminal's.", 1)
     ] = None,
     device: Device = "auto",
+    import_: Import = None,
 ) -> None:
     """Translate a line, and draw where the model looked.
 
@@ -48,7 +50,7 @@ def show(
     picture = Picture(out, overwrite, width)
     translator = load(model, device=device)
     if target is None:
-        answer = translator.translate(text, **options.values(beam_size=beam_size))
+        answer = translator.translate(text, **search)
     else:
         answer = translator.rescore([(text, options.line("--target", target))])[0]
     for note in answer.notes:

@@ -12,6 +12,7 @@ import typer
 from regard.cli import options
 from regard.cli.options import (
     ColumnNames,
+    Import,
     Pairs,
     SourceFile,
     TargetFile,
@@ -75,6 +76,7 @@ def train(
     allow_inexact: AllowInexact = False,
     skip_bad_lines: SkipBadLines = False,
     quiet: Annotated[bool, flag("quiet", "Say nothing but errors.")] = False,
+    import_: Import = None,
 ) -> None:
     """Learn from pairs of lines.
 

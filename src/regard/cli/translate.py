@@ -9,8 +9,7 @@ import typer
 
 from regard.cli import options
 from regard.cli.bar import bar
-from regard.cli.options import BeamSize, Device, choice, file_argument, setting
-from regard.config.settings import SearchConfig
+from regard.cli.options import Device, Import, choice, file_argument
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -36,6 +35,7 @@ Unknown = Annotated[
     str,
     choice("unknown", "An unknown symbol: copy what was looked at, or mark it �.", "copy", "mark"),
 ]
+SamePattern = Annotated[bool, typer.Option("--same-pattern", hidden=True)]
 Format = Annotated[
     str,
     choice(
@@ -46,27 +46,18 @@ Format = Annotated[
 ]
 
 
+@options.search_settings()
 def translate(
     models: Models,
+    search: dict[str, Any],
     text: Text = None,
-    beam_size: BeamSize = None,
-    nbest: Annotated[str | None, setting(SearchConfig, "nbest")] = None,
-    length_penalty: Annotated[str | None, setting(SearchConfig, "length_penalty", "X")] = None,
-    stop: Annotated[str | None, setting(SearchConfig, "stop", "full|likeliest")] = None,
-    max_length: Annotated[str | None, setting(SearchConfig, "max_length")] = None,
-    min_length: Annotated[str | None, setting(SearchConfig, "min_length")] = None,
-    same_length: Annotated[bool, setting(SearchConfig, "same_length")] = False,
-    same_pattern: Annotated[bool, setting(SearchConfig, "same_pattern")] = False,
-    temperature: Annotated[str | None, setting(SearchConfig, "temperature", "X")] = None,
-    top_k: Annotated[str | None, setting(SearchConfig, "top_k")] = None,
-    top_p: Annotated[str | None, setting(SearchConfig, "top_p", "X")] = None,
-    seed: Annotated[str | None, setting(SearchConfig, "seed")] = None,
-    batch_size: Annotated[str | None, setting(SearchConfig, "batch_size")] = None,
     prefix: Prefix = "",
     ban: Ban = None,
     unknown: Unknown = "copy",
     format_: Format = "text",
     device: Device = "auto",
+    same_pattern: SamePattern = False,
+    import_: Import = None,
 ) -> None:
     """Translate each line of standard input.
 
@@ -74,24 +65,12 @@ def translate(
     number, score / length^length_penalty (what ranks) and text; no text stands there twice, so that
     rows may be fewer.
     """
-    search = options.values(
-        beam_size=beam_size,
-        nbest=nbest,
-        length_penalty=length_penalty,
-        stop=stop,
-        max_length=max_length,
-        min_length=min_length,
-        temperature=temperature,
-        top_k=top_k,
-        top_p=top_p,
-        seed=seed,
-        batch_size=batch_size,
-    )
-    search |= {"same_length": True} if same_length else {}
-    search |= {"same_pattern": True} if same_pattern else {}
-    asked = search | {"prefix": prefix, "banned": ban or [], "unknown": unknown}
     line = None if text is None else options.line("--text", text)
-    work = _Work(models, asked, format_, device)
+    if same_pattern:
+        print("--same-pattern is now --constraint repetition_pattern", file=sys.stderr)
+        search = {"constraint": "repetition_pattern"} | search
+    call_options = search | {"prefix": prefix, "banned": ban or []}
+    work = _Work(models, call_options, unknown, format_, device)
     if line is not None:
         work.write([line], 1, "--text")
     elif sys.stdin is not None and sys.stdin.isatty():
@@ -107,17 +86,21 @@ class _Work:
     """Lines to rows of output: which model, how it searches, how a row is written."""
 
     def __init__(
-        self, models: list[Path], asked: dict[str, Any], format_: str, device: str
+        self,
+        models: list[Path],
+        call_options: dict[str, Any],
+        unknown: str,
+        format_: str,
+        device: str,
     ) -> None:
         from regard.translator import load
 
         self.translator = load(*models, device=device)
-        self.asked = asked
+        self.call_options = call_options | {"unknown": unknown}
         self.format = format_
-        nbest = asked.get("nbest", self.translator.settings.search.nbest)
-        self.several = nbest != 1
         # what is wrong with the options is said before anybody types a line
-        self.translator.translate([], **asked)
+        nbest = self.translator.search_options(**call_options).config.nbest
+        self.several = nbest != 1
         if format_ == "pharaoh":
             self._refuse_pharaoh(models[0], nbest)
 
@@ -132,7 +115,7 @@ class _Work:
 
     def write(self, lines: list[str], first: int, where: str, progress: Any = None) -> None:
         """Print the outputs in one go, and what there is to say of them to stderr, by line."""
-        answers = self.translator.translate(lines, progress=progress, **self.asked)
+        answers = self.translator.translate(lines, progress=progress, **self.call_options)
         rows = []
         for number, answer in enumerate(answers, first):
             rows.append(self._row(answer, number))
@@ -147,8 +130,8 @@ class _Work:
         if self.format == "pharaoh":
             return "" if answer.alignment is None else answer.alignment.pharaoh(len(answer.tokens))
         if self.several:
-            found = answer.alternatives or (answer,)
-            return "\n".join(f"{number}\t{one.rank_score:.4f}\t{one.text}" for one in found)
+            outputs = answer.alternatives or (answer,)
+            return "\n".join(f"{number}\t{one.rank_score:.4f}\t{one.text}" for one in outputs)
         return answer.text
 
 

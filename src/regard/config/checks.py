@@ -5,11 +5,13 @@ stated in the type, as `Annotated[int, at_least(0)]`. Which settings there are i
 """
 
 import operator
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from math import inf
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
+from regard import extensions
 from regard.choices import either, printable, unknown_choice
 from regard.errors import ConfigError
 
@@ -25,10 +27,20 @@ class Bound(NamedTuple):
         return f"{self.words} {self.limit}"
 
 
+class Names:
+    """The names of parts that a setting may take, stated in its type: regard's own come first."""
+
+    def __init__(self, own: tuple[str, ...], kind: extensions.Kind) -> None:
+        self.own = own
+        self.kind = kind
+        extensions.reserve(kind, own)
+
+
 at_least = partial(Bound, "at least", operator.ge)
 above = partial(Bound, "above", operator.gt)
 below = partial(Bound, "below", operator.lt)
 at_most = partial(Bound, "at most", operator.le)
+below = partial(Bound, "below", operator.lt)
 
 
 def refuse(section: str, config: Any, rules: Iterable[str] = ()) -> None:
@@ -69,8 +81,24 @@ def must_be(hint: Any) -> str:
     return plain.get(hint, "a section of its own")
 
 
+def number_of(hint: Any) -> tuple[type[int] | type[float], tuple[Bound, ...]] | None:
+    """Return the type of a setting that is a number, with its bounds; None for any other."""
+    if get_origin(hint) is Annotated and not choices(hint):
+        kind, *bounds = get_args(hint)
+        return kind, tuple(bounds)
+    return {int: (int, (at_least(1),)), float: (float, (at_least(0), below(1)))}.get(hint)
+
+
+def named_part(hint: Any) -> Names | None:
+    """Return which parts a setting may name; None for a setting that names none."""
+    last = get_args(hint)[-1] if get_origin(hint) is Annotated else None
+    return last if isinstance(last, Names) else None
+
+
 def choices(hint: Any) -> tuple[str, ...]:
     """Return the names that a choice, or a tuple of choices, may take."""
+    if part := named_part(hint):
+        return (*part.own, *extensions.names(part.kind))
     if get_origin(hint) is tuple:
         hint = get_args(hint)[0]
     return get_args(hint) if get_origin(hint) is Literal else ()
@@ -88,10 +116,30 @@ def _problems(config: Any, name: str, hint: Any) -> Iterator[str]:
         if many and not isinstance(value, tuple):
             yield f"{name} = {printable(value)}, but it must be {must_be(hint)}"
         else:
-            wrong = [other for other in (value if many else (value,)) if other not in names]
-            yield from (unknown_choice(name, other, names) for other in wrong)
+            wrong = [one for one in (value if many else (value,)) if one not in names]
+            yield from (_unknown_name(name, one, hint) for one in wrong if not _is_class(one, hint))
     elif not _allowed(value, hint):
         yield f"{name} = {printable(value)}, but it must be {must_be(hint)}"
+
+
+def _is_class(value: Any, hint: Any) -> bool:
+    """Whether a value names a constraint as `module:Class`, and the module is imported."""
+    return _module_of(value, hint) is not None and extensions.find("constraint", value) is not None
+
+
+def _module_of(value: Any, hint: Any) -> str | None:
+    part = named_part(hint)
+    if part is None or part.kind != "constraint" or not isinstance(value, str) or ":" not in value:
+        return None
+    return value.partition(":")[0]
+
+
+def _unknown_name(name: str, value: Any, hint: Any) -> str:
+    module = _module_of(value, hint)
+    if module is None:
+        return unknown_choice(name, value, choices(hint))
+    where = f"{name} = {printable(value)}, but the module {printable(module)}"
+    return f"{where} {'has no such class' if module in sys.modules else 'is not imported'}"
 
 
 def _allowed(value: Any, hint: Any) -> bool:

@@ -46,7 +46,7 @@ def document(section: type[Any]) -> list[Entry]:
     """Return every setting of a section, in order."""
     hints, texts = types_of(section), _texts(section)
     return [
-        Entry(field.name, _type(hints[field.name]), _default(field), texts[field.name])
+        Entry(field.name, _type(hints[field.name]), _default(field), texts.get(field.name, ""))
         for field in fields(section)
     ]
 
@@ -125,13 +125,17 @@ def _texts(section: type[Any]) -> dict[str, str]:
     return {
         name: text
         for base in bases
-        for name, text in _texts_of_file(base.__module__)[base.__name__].items()
+        for name, text in _texts_of_file(base.__module__).get(base.__name__, {}).items()
     }
 
 
 @cache
 def _texts_of_file(module: str) -> dict[str, dict[str, str]]:
-    tree = ast.parse(inspect.getsource(sys.modules[module]))
+    try:
+        tree = ast.parse(inspect.getsource(sys.modules[module]))
+    except (OSError, TypeError, KeyError):
+        # a config of one's own that was typed at a prompt has no file
+        return {}
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
     return {node.name: dict(_documented(node.body)) for node in classes}
 

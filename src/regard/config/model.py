@@ -5,18 +5,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from regard.config.checks import refuse, sound
+from regard.config.names import CustomDecoderConfig, ScoreSetting
 
 Cell = Literal["elman", "gru_before", "gru_after", "lstm"]
-ScoreName = Literal[
-    "additive",
-    "concat",
-    "dot",
-    "scaled_dot",
-    "bilinear",
-    "gaussian",
-    "gaussian_learned",
-    "location",
-]
 WindowName = Literal["global", "local_m", "local_p"]
 SummaryName = Literal["none", "last", "backward", "mean", "max", "tanh"]
 InitialStateName = Literal["zero", "copy", "tanh"]
@@ -176,7 +167,7 @@ class TransformerEncoderConfig(TransformerConfig):
 class AttentionConfig:
     """Attention of a recurrent decoder to the source."""
 
-    score: ScoreName = "additive"
+    score: ScoreSetting = "additive"
     """Score function between query and key."""
 
     align_size: int = 128
@@ -353,7 +344,9 @@ class ReadoutConfig:
 
 EncoderConfig = RecurrentEncoderConfig | ConvolutionalEncoderConfig | TransformerEncoderConfig
 LoopedDecoder = PlainDecoderConfig | ChoDecoderConfig | BahdanauDecoderConfig | LuongDecoderConfig
-DecoderConfig = LoopedDecoder | ConvolutionalDecoderConfig | TransformerDecoderConfig
+DecoderConfig = (
+    LoopedDecoder | ConvolutionalDecoderConfig | TransformerDecoderConfig | CustomDecoderConfig
+)
 ENCODERS: dict[str, type[EncoderConfig]] = {
     "recurrent": RecurrentEncoderConfig,
     "convolutional": ConvolutionalEncoderConfig,

@@ -17,6 +17,7 @@ RENAMED_SETTINGS = {
     "model.source.zero_start": "model.source.zero_bos",
     "model.target.zero_start": "model.target.zero_bos",
     "model.tied": "model.tied_embeddings",
+    "search.same_pattern": "search.constraint",
     "text.shared": "text.shared_vocabulary",
     "text.source_size": "text.source_vocabulary_size",
     "text.target_size": "text.target_vocabulary_size",
@@ -30,6 +31,12 @@ RENAMED_SETTINGS = {
 
 RENAMED_VALUES = {"text.source": RENAMED_TOKENIZERS, "text.target": RENAMED_TOKENIZERS}
 """Full name of a setting → old value → new value."""
+
+
+SUCCESSOR_VALUES: dict[str, dict[Any, Any]] = {
+    "search.same_pattern": {True: "repetition_pattern", False: "none"},
+}
+"""Old full name → what its values are under the new name; others stay as they are."""
 
 
 class RenamedSettingWarning(FutureWarning):
@@ -53,10 +60,16 @@ def with_new_names(tree: Tree, *, warn: bool = True) -> Tree:
         if new_name in section:
             problems.append(f"{old} is now {new}, but both are given; {new} alone would do")
             continue
+        values = SUCCESSOR_VALUES.get(old, {})
+        successor = values.get(section[name]) if type(section[name]) is bool else None
         # in the place of the old one, so that the order of settings stays
-        inner = {new_name if key == name else key: value for key, value in section.items()}
+        inner = {
+            new_name if key == name else key: successor if successor and key == name else value
+            for key, value in section.items()
+        }
         renamed = _replaced(renamed, path, inner)
-        _tell(f"{old} is now {new}.", warn)
+        assignment = f' = "{successor}"' if successor else ""
+        _tell(f"{old} is now {new}{assignment}.", warn)
     if problems:
         raise ConfigError("settings", problems)
     for setting, values in RENAMED_VALUES.items():

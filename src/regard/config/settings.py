@@ -3,13 +3,16 @@
 The defaults here do not depend on the data; automatic settings do.
 """
 
-from collections.abc import Iterator
+from collections import ChainMap
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from regard.choices import Normalization, TokenizerName
+from regard import extensions
+from regard.choices import Normalization
 from regard.config.checks import above, at_least, at_most, refuse, sound
 from regard.config.model import DECODERS, ENCODERS, DecoderConfig, EncoderConfig, ModelConfig
+from regard.config.names import ConstraintSetting, TokenizerSetting
 
 OptimizerName = Literal["adam", "adamw", "adadelta"]
 Part = Literal["embeddings", "encoder", "decoder", "readout"]
@@ -46,13 +49,13 @@ class DataConfig:
 class TextConfig:
     """How lines are split into tokens."""
 
-    source: TokenizerName = "characters"
+    source: TokenizerSetting = "characters"
     """Tokenizer of the source: characters; words; whitespace (split at spaces); tagged
     (characters, and each `;`-separated tag of the last word); phonemes (split at spaces, then
     each mark behind a letter separately: aː is a and ː); unigram or bpe (subwords learned by
     sentencepiece)."""
 
-    target: TokenizerName = "characters"
+    target: TokenizerSetting = "characters"
     """Tokenizer of the target."""
 
     source_vocabulary_size: Annotated[int, at_least(5)] = 8000
@@ -155,47 +158,52 @@ class TrainConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class SearchConfig:
-    """How an output is found."""
+    """How outputs are searched for; the one declaration of every search setting.
+
+    The engine takes it as it is; the command line, the HTTP interface and the documents are made
+    from it.
+    """
 
     beam_size: int = 1
-    """Hypotheses kept at each position; 1 takes the likeliest symbol each time."""
+    """Hypotheses kept at each position; 1 is greedy search."""
 
     nbest: int = 1
-    """Outputs returned for a line, best first."""
+    """Outputs returned for each line, best first."""
 
     length_penalty: Annotated[float, at_least(0)] = 1.0
-    """Exponent of the length that a hypothesis' score is divided by, 0 for no division."""
+    """Exponent of the length by which a hypothesis' score is divided; 0 for no division."""
 
     stop: Literal["full", "likeliest"] = "full"
-    """When a beam is done: full, when as many hypotheses have ended as are kept; likeliest, when
-    moreover none that is still being written is likelier than the nbest that have ended."""
+    """When a beam is done. full: as many hypotheses have ended as the beam holds. likeliest: in
+    addition, no open hypothesis is likelier than the nbest that have ended."""
 
     max_length: int = 256
-    """Most symbols of an output."""
+    """Maximum length of an output in tokens."""
 
     min_length: Annotated[int, at_least(0)] = 0
-    """Fewest symbols of an output."""
+    """Minimum length of an output in tokens."""
 
     same_length: bool = False
-    """Give every output as many symbols as its source has."""
+    """Give every output as many tokens as its source has."""
 
-    same_pattern: bool = False
-    """Give it as many, repeated where the source repeats one and nowhere else; copy marks alone."""
+    constraint: ConstraintSetting = "none"
+    """What outputs must satisfy besides, by a registered name or as module:Class; none: nothing.
+    repetition_pattern: repeat a token where the source repeats one, and nowhere else."""
 
     temperature: Annotated[float, at_least(0)] = 0.0
-    """Draw each symbol, from logits divided by this; 0 for no sampling."""
+    """Sample each token, from logits divided by this; 0 for no sampling."""
 
     top_k: Annotated[int, at_least(0)] = 0
-    """Sample among this many likeliest symbols, 0 for all."""
+    """Sample among this many likeliest tokens; 0 for all."""
 
     top_p: Annotated[float, above(0), at_most(1)] = 1.0
-    """Sample among the likeliest symbols that together have this probability, 1 for all."""
+    """Sample among the likeliest tokens that together have this probability; 1 for all."""
 
     seed: Annotated[int, at_least(0)] = 1
-    """Where the randomness of sampling begins."""
+    """Random seed of sampling."""
 
     batch_size: int = 32
-    """Lines decoded together, on a GPU at least as many; no output depends on it."""
+    """Lines decoded together; a GPU may take more. No output depends on it."""
 
     def __post_init__(self) -> None:
         refuse("search", self, self._problems())
@@ -237,4 +245,8 @@ class Settings:
 
 
 # sections of several kinds: what a `kind` in them stands for
-KINDS: dict[Any, dict[str, type[Any]]] = {EncoderConfig: {**ENCODERS}, DecoderConfig: {**DECODERS}}
+KINDS: dict[Any, Mapping[str, type[Any]]] = {
+    EncoderConfig: {**ENCODERS},
+    # in the order of iteration regard's own come first
+    DecoderConfig: ChainMap(extensions.decoder_configs, {**DECODERS}),
+}

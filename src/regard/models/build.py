@@ -5,6 +5,7 @@ from typing import Any
 
 from torch import nn
 
+from regard import extensions
 from regard.config.model import (
     AttentionConfig,
     BahdanauDecoderConfig,
@@ -95,7 +96,7 @@ def build(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -
     if config.summary != "none":
         summary = SUMMARIES[config.summary](encoder.key_size)
     summary_size = None if summary is None else summary.output_size
-    decoder = _DECODERS[type(config.decoder)](config, config.decoder, encoder, summary_size)
+    decoder = _decoder(config, encoder, summary_size)
     pointer = None
     if config.readout.pointer_generator:
         sizes = decoder.state_size, encoder.key_size, _readout_inputs(config, decoder)
@@ -204,7 +205,11 @@ def _score(config: AttentionConfig, query_size: int, key_size: int) -> Score:
         "gaussian_learned": lambda: GaussianScore(learned=True),
         "location": lambda: LocationScore(query_size, config.max_length),
     }
-    return makers[config.score]()
+    if config.score in makers:
+        return makers[config.score]()
+    extension = extensions.find("score", config.score)
+    assert extension is not None  # noqa: S101 (the config has checked it)
+    return extension.cls(query_size, key_size, config.align_size)
 
 
 def _attention(config: AttentionConfig, query_size: int, key_size: int) -> Attention:
@@ -312,6 +317,13 @@ _DECODERS: dict[type, Any] = {
     ConvolutionalDecoderConfig: _convolutional,
     TransformerDecoderConfig: _transformer,
 }
+
+
+def _decoder(config: ModelConfig, encoder: Encoder, summary_size: int | None) -> Decoder[Any, Any]:
+    if (extension := extensions.decoder_of(config.decoder)) is not None:
+        size = config.target.size
+        return extension.cls.from_config(config.decoder, size, encoder, summary_size)
+    return _DECODERS[type(config.decoder)](config, config.decoder, encoder, summary_size)
 
 
 def _readout_inputs(config: ModelConfig, decoder: Decoder[Any, Any]) -> int:

@@ -39,7 +39,8 @@ def state_size(config: ModelConfig) -> int:
         return config.target.size
     if isinstance(decoder, TransformerDecoderConfig):
         return decoder.model_size
-    return decoder.hidden_size
+    # a decoder of one's own may call it something else; then its target embedding must be as wide
+    return getattr(decoder, "hidden_size", config.target.size)
 
 
 def problems(config: ModelConfig) -> Iterator[str]:

@@ -21,12 +21,12 @@ from regard.config.model import (
     PlainDecoderConfig,
     ReadoutConfig,
     RecurrentEncoderConfig,
-    ScoreName,
     TiedEmbeddings,
     TransformerDecoderConfig,
     TransformerEncoderConfig,
     WindowName,
 )
+from regard.config.names import ScoreSetting
 from regard.errors import ConfigError
 
 
@@ -107,7 +107,7 @@ def bahdanau2015(
     cell: Cell = "gru_before",
     num_layers: int = 1,
     bidirectional: bool = True,
-    score: ScoreName = "additive",
+    score: ScoreSetting = "additive",
     max_length: int = 128,
     dropout: float = 0.0,
 ) -> ModelConfig:
@@ -142,7 +142,7 @@ def luong2015(
     num_layers: int,
     cell: Cell = "lstm",
     bidirectional: bool = False,
-    score: ScoreName = "bilinear",
+    score: ScoreSetting = "bilinear",
     window: WindowName = "global",
     half_width: int = 10,
     max_length: int = 128,

@@ -15,18 +15,18 @@ from regard.inference.prepare import prepare_for_inference
 from regard.inference.step_decoder import StepDecoder
 from regard.models.seq2seq import Seq2Seq
 from regard.search.history import GONE, Candidates, Ends, History, Seen, Slots
+from regard.search.options import SearchOptions
+from regard.search.output_limits import OutputLimits
 from regard.search.ranking import NEVER, best, draw, generator, ranked
-from regard.search.request import Hypothesis, Options, Request
-from regard.search.rules import Rules
+from regard.search.request import Hypothesis, Request
 from regard.special_tokens import BOS, EOS, PAD
 
 
 def search(
     models: Sequence[Seq2Seq],
     requests: Sequence[Request],
-    options: Options,
+    options: SearchOptions,
     *,
-    batch_size: int = 32,
     progress: Callable[[int], None] | None = None,
 ) -> list[list[Hypothesis]]:
     """Return the best hypotheses of each line, best first, in the order of the requests."""
@@ -35,13 +35,13 @@ def search(
     lengths = [len(request.source) for request in requests]
     device = decoders[0].device
     # fewer lines than fill a tile are not worth a core of their own
-    min_lines = max(1, decoders[0].tile_rows // options.beam_size)
+    min_lines = max(1, decoders[0].tile_rows // options.config.beam_size)
 
     def work(numbers: list[int]) -> list[list[Hypothesis]]:
         return _fitting(decoders, [requests[number] for number in numbers], options)
 
     hypotheses: list[list[Hypothesis]] = [[] for _ in requests]
-    batches = batches_by_length(lengths, batch_size, min_lines, device)
+    batches = batches_by_length(lengths, options.config.batch_size, min_lines, device)
     for numbers, answers in run_on_all_cores(work, batches, device):
         for number, answer in zip(numbers, answers, strict=True):
             hypotheses[number] = answer
@@ -50,7 +50,7 @@ def search(
     return hypotheses
 
 
-def _refuse(models: Sequence[Seq2Seq], requests: Sequence[Request], options: Options) -> None:
+def _refuse(models: Sequence[Seq2Seq], requests: Sequence[Request], options: SearchOptions) -> None:
     limits = [model.max_source_length for model in models]
     limit = min((limit for limit in limits if limit is not None), default=None)
     longest = max((len(request.source) for request in requests), default=0)
@@ -67,7 +67,7 @@ def _refuse(models: Sequence[Seq2Seq], requests: Sequence[Request], options: Opt
 
 
 def _fitting(
-    decoders: Sequence[StepDecoder], requests: list[Request], options: Options
+    decoders: Sequence[StepDecoder], requests: list[Request], options: SearchOptions
 ) -> list[list[Hypothesis]]:
     """Search a batch, in halves where it does not fit into memory."""
     try:
@@ -80,8 +80,8 @@ def _fitting(
     if len(requests) == 1:
         raise InputError(
             f"a source has {len(requests[0].source):,} symbols, but with beam_size = "
-            f"{options.beam_size} it must fit into memory; "
-            f"{'beam_size = 1' if options.beam_size > 1 else 'a shorter one'} would do"
+            f"{options.config.beam_size} it must fit into memory; "
+            f"{'beam_size = 1' if options.config.beam_size > 1 else 'a shorter one'} would do"
         )
     half = len(requests) // 2
     first, second = requests[:half], requests[half:]
@@ -114,16 +114,17 @@ class _Search:
     """
 
     def __init__(
-        self, decoders: Sequence[StepDecoder], requests: list[Request], options: Options
+        self, decoders: Sequence[StepDecoder], requests: list[Request], options: SearchOptions
     ) -> None:
         self.requests = requests
         self.options = options
-        self.W = options.beam_size
-        self.sampling = options.temperature > 0
+        self.config = options.config
+        self.W = self.config.beam_size
+        self.sampling = self.config.temperature > 0
         limits = [decoder.max_target_length for decoder in decoders]
         limit = min((limit - 1 for limit in limits if limit is not None), default=None)
         self.device = decoders[0].device
-        self.rules = Rules(requests, options, limit, self.device)
+        self.limits = OutputLimits(requests, options, limit, self.device)
         self.history = History()
         sources = [request.source for request in requests]
         B = len(requests)
@@ -134,11 +135,11 @@ class _Search:
         self.active = np.arange(B)
         self.num_ends = np.zeros(B, dtype=np.int64)
         # totals of the likeliest that have ended, the least of them first
-        self.ended = np.full((B, options.nbest), NEVER)
+        self.ended = np.full((B, self.config.nbest), NEVER)
         self.words = np.full((B, first_slots), BOS)
         self.totals = np.zeros((B, first_slots))
         self.written = np.zeros((B, first_slots, 0), dtype=np.int64)
-        self.generators = [generator(r, options) for r in requests] if self.sampling else []
+        self.generators = [generator(r, self.config) for r in requests] if self.sampling else []
         self.num_steps = 0
 
     def run(self) -> list[list[Hypothesis]]:
@@ -188,7 +189,7 @@ class _Search:
         return imposed.flatten(0, 1)
 
     def _ruled(self, scores: Float[Tensor, "B w V"]) -> Float[Tensor, "B w V"]:
-        return self.rules.apply(scores, self.active, self.num_steps, self.written)
+        return self.limits.apply(scores, self.active, self.num_steps, self.written)
 
     def _best(self, log_probs: Float[Tensor, "B w V"]) -> _Chosen:
         """Return each line's likeliest continuations, equals by the lower id."""
@@ -206,7 +207,7 @@ class _Search:
         words, totals = np.full_like(self.words, EOS), self.totals.copy()
         for place, slot in np.argwhere(self.totals > NEVER):
             drawn = self.generators[self.active[place]]
-            word = draw(rows[place, slot], self.options, drawn)
+            word = draw(rows[place, slot], self.config, drawn)
             words[place, slot] = word
             totals[place, slot] += rows[place, slot, word]
         slots = np.broadcast_to(np.arange(self.W), words.shape)
@@ -245,7 +246,7 @@ class _Search:
         )
         live = Slots(parents, words, gained, np.where(used, totals, NEVER))
         places, _ = at = ends.nonzero()
-        cut = self.rules.cut(log_probs, self.active, self.num_steps)[places, chosen.slots[at]]
+        cut = self.limits.cut(log_probs, self.active, self.num_steps)[places, chosen.slots[at]]
         each = chosen.slots[at], scores[at], chosen.totals[at], cut
         return live, Ends(self.active[places], *each)
 
@@ -260,10 +261,10 @@ class _Search:
         W ends alone may leave a likelier one on its way: where endings are cheap, they come early.
         """
         full = self.num_ends[self.active] >= self.W
-        if self.options.stop == "full":
+        if self.config.stop == "full":
             return full
         both = np.concatenate([self.ended[self.active], np.where(ends, totals, NEVER)], axis=1)
-        self.ended[self.active] = np.sort(both, axis=1)[:, -self.options.nbest :]
+        self.ended[self.active] = np.sort(both, axis=1)[:, -self.config.nbest :]
         return full & (self.ended[self.active, 0] >= np.where(going, totals, NEVER).max(axis=1))
 
     def _advance(self, live: Slots) -> None:
@@ -279,7 +280,7 @@ class _Search:
         rows = (num_slots * kept[:, None] + parents[kept]).ravel()
         self.active = self.active[kept]
         self.words, self.totals = live.words[kept], live.totals[kept]
-        if self.options.same_pattern:
+        if self.options.constraint is not None:
             before = np.take_along_axis(self.written[kept], parents[kept, :, None], axis=1)
             self.written = np.concatenate([before, self.words[..., None]], axis=2)
         if num_rows:

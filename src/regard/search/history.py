@@ -13,8 +13,9 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from regard.errors import InputError
+from regard.search.options import SearchOptions
 from regard.search.ranking import NEVER
-from regard.search.request import Hypothesis, Options, Request, TreeNode
+from regard.search.request import Hypothesis, Request, TreeNode
 from regard.special_tokens import EOS
 
 GONE = -1
@@ -77,20 +78,27 @@ class History:
         self.ends.append(ends)
         self.seen.append(seen)
 
-    def answers(self, requests: Sequence[Request], options: Options) -> list[list[Hypothesis]]:
+    def answers(
+        self, requests: Sequence[Request], options: SearchOptions
+    ) -> list[list[Hypothesis]]:
         """Return the best finished hypotheses of each line, best first."""
         finished = self._finished()
         answers = []
         for line, request in enumerate(requests):
+            if not finished[line] and options.constraint is not None:
+                raise InputError(
+                    f"no output satisfies search.constraint = {options.config.constraint}; "
+                    "use a wider beam, or another constraint"
+                )
             if not finished[line]:
                 raise InputError(
                     "the model's scores are not numbers, but they must be; sound weights would do"
                 )
-            penalty = options.length_penalty
+            penalty = options.config.length_penalty
             finished[line].sort(key=lambda found: -found.hypothesis.normalized(penalty))
-            ends = finished[line][: options.nbest]
+            ends = finished[line][: options.config.nbest]
             best_one, *others = (self._shown(line, found, request) for found in ends)
-            if options.tree:
+            if options.keep_tree:
                 best_one = replace(best_one, tree=self._tree(line, ends))
             answers.append([best_one, *others])
         return answers

@@ -7,7 +7,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regard.search.request import Options, Request
+from regard.config.settings import SearchConfig
+from regard.search.request import Request
 
 NEVER = float("-inf")
 
@@ -48,23 +49,23 @@ def best(scores: Float[Tensor, "R V"], count: int) -> list[list[tuple[int, float
     ]
 
 
-def generator(request: Request, options: Options) -> np.random.Generator:
+def generator(request: Request, config: SearchConfig) -> np.random.Generator:
     """Return what a line's samples are drawn by: it depends on the seed and the line alone."""
-    digest = hashlib.sha256(repr((options.seed, request.source)).encode()).digest()
+    digest = hashlib.sha256(repr((config.seed, request.source)).encode()).digest()
     return np.random.default_rng(int.from_bytes(digest[:8], "big"))
 
 
 def draw(
-    log_probs: Float[np.ndarray, "V"], options: Options, generator: np.random.Generator
+    log_probs: Float[np.ndarray, "V"], config: SearchConfig, generator: np.random.Generator
 ) -> int:
     """Draw a word from p^(1/temperature), among the top k and the top p."""
     order = np.argsort(-log_probs, kind="stable")
-    probs = np.exp((log_probs[order] - log_probs[order[0]]) / options.temperature)
-    if options.top_k:
-        probs[options.top_k :] = 0.0
+    probs = np.exp((log_probs[order] - log_probs[order[0]]) / config.temperature)
+    if config.top_k:
+        probs[config.top_k :] = 0.0
     probs /= probs.sum()
-    if options.top_p < 1:
-        probs[1:][probs.cumsum()[:-1] >= options.top_p] = 0.0
+    if config.top_p < 1:
+        probs[1:][probs.cumsum()[:-1] >= config.top_p] = 0.0
         probs /= probs.sum()
     place = int(np.searchsorted(probs.cumsum(), generator.random(), side="right"))
     return int(order[min(place, int(np.count_nonzero(probs)) - 1)])

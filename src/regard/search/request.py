@@ -1,7 +1,6 @@
-"""What is asked of a search, and what it answers."""
+"""What a search takes and returns for a line: a request, and hypotheses."""
 
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 from jaxtyping import Float
@@ -9,72 +8,17 @@ from jaxtyping import Float
 from regard.errors import InputError
 
 
-@dataclass(frozen=True, kw_only=True)
-class Options:
-    """How to search, for all lines alike; what the settings decide has its default there."""
-
-    beam_size: int
-    """Hypotheses kept for each line; 1 is greedy."""
-
-    nbest: int
-    """Hypotheses given back for each line, at most `beam_size`."""
-
-    length_penalty: float
-    """Exponent α of score / length^α, by which finished hypotheses are compared."""
-
-    stop: Literal["full", "likeliest"]
-    """A line is done when `beam_size` have ended; or when moreover none that is still being written
-    is likelier than the `nbest` that have ended."""
-
-    max_length: int
-    """Words at most, EOS not counted."""
-
-    min_length: int
-    """Words at least."""
-
-    same_length: bool
-    """As many words as the source has symbols."""
-
-    temperature: float
-    """Sample from p^(1/temperature); 0 takes the best instead."""
-
-    top_k: int
-    """Sample among the k likeliest words only; 0 for all."""
-
-    top_p: float
-    """Sample among the likeliest words that together reach this probability."""
-
-    seed: int
-    """Of the samples; a line's samples depend on it and on the line alone."""
-
-    same_pattern: bool = False
-    """As many words, each written again where the source has a symbol again, and nowhere else."""
-
-    banned: frozenset[int] = frozenset()
-    """Words that must not be written."""
-
-    num_candidates: int = 0
-    """Best candidates to report at each position."""
-
-    tree: bool = False
-    """Report every hypothesis that was ever kept, with the best of each line."""
-
-
 @dataclass(frozen=True)
 class Request:
     """One line: its source, what its target must begin with, and {step: source position} to see.
 
-    `barred` are words that this line may not write, `repeats` the earlier place of each of its
-    symbols, −1 for a new one, and `fixed` the word of a place that is no matter of choice: what
-    `same_pattern` goes by.
+    The tokens of the source are there for constraints that read them.
     """
 
     source: tuple[int, ...]
     prefix: tuple[int, ...] = ()
     pins: dict[int, int] = field(default_factory=dict)
-    barred: frozenset[int] = frozenset()
-    repeats: tuple[int, ...] = ()
-    fixed: dict[int, int] = field(default_factory=dict)
+    source_tokens: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for step, position in self.pins.items():

@@ -19,7 +19,7 @@ from regard.server import messages
 from regard.server.limits import Limits
 from regard.server.problem_details import ProblemError
 from regard.server.response_json import ResponseFields, translation_json
-from regard.translator import Asked, Translation, Translator
+from regard.translator import PreparedLine, Translation, Translator
 
 ForcedPair = tuple[str, str | Sequence[str | None]]
 """A source, and the target to score."""
@@ -32,7 +32,10 @@ class TranslationJob:
     """The lines of one request; its future `responses` belongs to the caller's event loop."""
 
     def __init__(
-        self, translator: Translator, lines: Sequence[Asked | ForcedPair], fields: ResponseFields
+        self,
+        translator: Translator,
+        lines: Sequence[PreparedLine | ForcedPair],
+        fields: ResponseFields,
     ) -> None:
         self.translator = translator
         self.lines = lines
@@ -160,15 +163,14 @@ class BatchWorker:
 
     def _translate(self, batch: Sequence[JobLine]) -> None:
         """Search lines of equal model and options together; score forced pairs one by one."""
-        groups: dict[Any, list[tuple[JobLine, Asked]]] = defaultdict(list)
+        groups: dict[Any, list[tuple[JobLine, PreparedLine]]] = defaultdict(list)
         for job, index in batch:
             line = job.lines[index]
-            if isinstance(line, Asked):
-                group = job.translator, line.options, line.batch_size
-                groups[group].append(((job, index), line))
+            if isinstance(line, PreparedLine):
+                groups[job.translator, line.options].append(((job, index), line))
             else:
                 self._rescore(job, index, line)
-        for (translator, *_), lines in groups.items():
+        for (translator, _), lines in groups.items():
             self._search(translator, lines)
 
     def _rescore(self, job: TranslationJob, index: int, pair: ForcedPair) -> None:
@@ -179,10 +181,10 @@ class BatchWorker:
         else:
             self._finish_line(job, index, translation)
 
-    def _search(self, translator: Translator, lines: list[tuple[JobLine, Asked]]) -> None:
+    def _search(self, translator: Translator, lines: list[tuple[JobLine, PreparedLine]]) -> None:
         """Translate lines together; if that fails, each alone, so that one cannot fail others."""
         try:
-            translations = translator.answer([line for _, line in lines])
+            translations = translator.translate_prepared([line for _, line in lines])
         except Exception as error:
             if len(lines) == 1:
                 self._fail(lines[0][0][0], error)

@@ -9,7 +9,7 @@ from pydantic.json_schema import models_json_schema
 from regard.server.limits import Limits
 from regard.server.messages import RETRY_AFTER, STATUS_DESCRIPTIONS
 from regard.server.problem_details import MEDIA_TYPE
-from regard.server.wire import SCHEMAS
+from regard.server.schemas import SCHEMAS
 
 REFERENCE = "#/components/schemas/{model}"
 WORK_PROBLEMS = (413, 415, 422, 429, 503, 504)

@@ -18,17 +18,14 @@ from regard.server.problem_details import ProblemError
 from regard.server.prometheus_metrics import ServerMetrics
 from regard.server.request_body import client_disconnected, read_body, wait_for_disconnect
 from regard.server.response_json import ResponseFields, encode_json
+from regard.server.schemas import MIN_TEMPERATURE, RescoreRequest, TranslateRequest
 from regard.server.validation_errors import validation_message
-from regard.server.wire import RescoreRequest, TranslateRequest
-from regard.translator import Asked, Translator
+from regard.translator import PreparedLine, Translator
 
 AT_ONCE = 16
 """Lines that are read before anybody else gets a turn."""
 
-COLDEST = 0.001
-"""Smallest temperature but 0: logits divided by less would be no numbers any more."""
-
-Asking = TypeVar("Asking", TranslateRequest, RescoreRequest)
+Body = TypeVar("Body", TranslateRequest, RescoreRequest)
 
 
 @final
@@ -55,8 +52,8 @@ class Service:
     async def _answer(
         self,
         request: Request,
-        kind: type[Asking],
-        read: Callable[[Translator, Asking], Awaitable[TranslationJob]],
+        schema: type[Body],
+        read: Callable[[Translator, Body], Awaitable[TranslationJob]],
     ) -> Response:
         """Read, wait, compute and write, all before the deadline."""
         if self.stopping:
@@ -70,9 +67,9 @@ class Service:
         self.open += 1
         try:
             async with asyncio.timeout(self.limits.seconds):
-                asking = _parsed(kind, await read_body(request, self.limits.bytes))
-                name, translator = self._model(asking.model)
-                job = await read(translator, asking)
+                fields = _parsed(schema, await read_body(request, self.limits.bytes))
+                name, translator = self._model(fields.model)
+                job = await read(translator, fields)
                 answers = await self._wait(request, job, name) if job.lines else []
         except TimeoutError:
             detail = messages.deadline_exceeded(self.limits.seconds)
@@ -98,32 +95,33 @@ class Service:
             job.responses.cancel()
             self.worker.drop(job)
 
-    async def _lines(self, translator: Translator, asking: TranslateRequest) -> TranslationJob:
-        lines = [asking.text] if isinstance(asking.text, str) else asking.text
+    async def _lines(self, translator: Translator, fields: TranslateRequest) -> TranslationJob:
+        lines = [fields.text] if isinstance(fields.text, str) else fields.text
         self._refuse_many("lines", len(lines))
         self._refuse_long("line", *lines)
-        self._refuse_long("prefix", _joined(asking.prefix))
-        self._refuse_long("list of banned tokens", "".join(asking.banned))
-        self._refuse_symbols(translator, "The prefix", asking.prefix)
-        self._refuse_search(translator, asking)
-        asked = await _asked(translator, lines, asking.asked())
-        return TranslationJob(translator, asked, _wanted(asking))
+        self._refuse_long("prefix", _joined(fields.prefix))
+        self._refuse_long("list of banned tokens", "".join(fields.banned))
+        self._refuse_symbols(translator, "The prefix", fields.prefix)
+        settings = fields.search_settings()
+        self._refuse_search(translator, settings)
+        prepared = await _prepared(translator, lines, settings | fields.call_options())
+        return TranslationJob(translator, prepared, _response_fields(fields))
 
-    async def _pairs(self, translator: Translator, asking: RescoreRequest) -> TranslationJob:
-        sources = [pair.source for pair in asking.pairs]
+    async def _pairs(self, translator: Translator, fields: RescoreRequest) -> TranslationJob:
+        sources = [pair.source for pair in fields.pairs]
         self._refuse_many("pairs", len(sources))
         self._refuse_long("source", *sources)
-        self._refuse_long("target", *(_joined(pair.target) for pair in asking.pairs))
-        for number, pair in enumerate(asking.pairs, start=1):
-            where = messages.numbered("target", number, len(asking.pairs))
+        self._refuse_long("target", *(_joined(pair.target) for pair in fields.pairs))
+        for number, pair in enumerate(fields.pairs, start=1):
+            where = messages.numbered("target", number, len(fields.pairs))
             self._refuse_symbols(translator, where, pair.target)
             if number % AT_ONCE == 0:
                 await asyncio.sleep(0)
-        for number, asked in enumerate(await _asked(translator, sources, {}), start=1):
-            if asked.request is None:
+        for number, line in enumerate(await _prepared(translator, sources, {}), start=1):
+            if line.request is None:
                 raise ProblemError(422, messages.blank_source(number))
-        pairs = [(pair.source, pair.target) for pair in asking.pairs]
-        return TranslationJob(translator, pairs, _wanted(asking))
+        pairs = [(pair.source, pair.target) for pair in fields.pairs]
+        return TranslationJob(translator, pairs, _response_fields(fields))
 
     def _model(self, name: str | None) -> tuple[str, Translator]:
         if name is None:
@@ -158,17 +156,18 @@ class Service:
         """Return the most symbols of a target."""
         return max(self.limits.length, translator.settings.search.max_length)
 
-    def _refuse_search(self, translator: Translator, asking: TranslateRequest) -> None:
+    def _refuse_search(self, translator: Translator, settings: Mapping[str, Any]) -> None:
         """Keep one request from taking the worker for itself."""
         own = translator.settings.search
         beam, length = max(self.limits.beam_size, own.beam_size), self._length(translator)
         most = {"beam_size": beam, "nbest": beam, "max_length": length, "min_length": length}
         for name, limit in most.items():
-            value = getattr(asking, name)
-            if value is not None and value > limit:
-                raise ProblemError(422, messages.above_limit(name, value, limit))
-        if 0 < (asking.temperature or 0) < COLDEST:
-            raise ProblemError(422, messages.temperature_too_low(asking.temperature or 0, COLDEST))
+            number = settings.get(name, 0)
+            if number > limit:
+                raise ProblemError(422, messages.above_limit(name, number, limit))
+        temperature = settings.get("temperature", 0)
+        if 0 < temperature < MIN_TEMPERATURE:
+            raise ProblemError(422, messages.temperature_too_low(temperature, MIN_TEMPERATURE))
 
 
 def described(name: str, translator: Translator) -> dict[str, Any]:
@@ -190,32 +189,35 @@ def described(name: str, translator: Translator) -> dict[str, Any]:
     }
 
 
-def _wanted(asking: TranslateRequest | RescoreRequest) -> ResponseFields:
-    """Return what to write; every look is attention too."""
-    return ResponseFields(asking.attention or asking.layers, asking.influence, asking.layers)
+def _response_fields(fields: TranslateRequest | RescoreRequest) -> ResponseFields:
+    """Return what to write; the layers are attention too."""
+    return ResponseFields(fields.attention or fields.layers, fields.influence, fields.layers)
 
 
 def _joined(text: str | Sequence[str | None]) -> str:
     return text if isinstance(text, str) else "".join(token or "" for token in text)
 
 
-def _parsed(kind: type[Asking], content: bytes) -> Asking:
+def _parsed(schema: type[Body], content: bytes) -> Body:
     try:
-        return kind.model_validate_json(content)
+        return schema.model_validate_json(content)
     except ValidationError as error:
-        raise ProblemError(422, validation_message(error, kind.model_fields)) from None
+        raise ProblemError(422, validation_message(error, schema.model_fields)) from None
 
 
-async def _asked(
+async def _prepared(
     translator: Translator, lines: Sequence[str], options: Mapping[str, Any]
-) -> list[Asked]:
-    """Cut lines into tokens, a few at a time; what the model cannot take is refused."""
-    asked: list[Asked] = []
+) -> list[PreparedLine]:
+    """Tokenize lines, a few at a time; what the model cannot take is refused."""
+    prepared: list[PreparedLine] = []
     try:
-        # without lines the options are still looked at
-        for first in range(0, max(1, len(lines)), AT_ONCE):
-            asked += translator.ask(lines[first : first + AT_ONCE], **options)
+        if not lines:
+            # wrong options are refused all the same
+            checked = options.keys() - {"pin", "unknown"}
+            translator.search_options(**{name: options[name] for name in checked})
+        for first in range(0, len(lines), AT_ONCE):
+            prepared += translator.prepare(lines[first : first + AT_ONCE], **options)
             await asyncio.sleep(0)
     except RegardError as error:
         raise ProblemError(422, str(error)) from None
-    return asked
+    return prepared

@@ -20,6 +20,7 @@ from typing import Any, ClassVar, final
 
 from typing_extensions import override
 
+from regard import extensions
 from regard.choices import RENAMED_TOKENIZERS, either
 from regard.errors import InputError
 from regard.text.escapes import escape, unescape
@@ -39,9 +40,15 @@ RESERVED = SPACE + "▅"
 
 
 class Tokenizer(ABC):
-    """Cuts a line into tokens and puts tokens together again."""
+    """Cuts a line into tokens and puts tokens together again; one of its kind is like another."""
 
     kind: ClassVar[str]
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.to_json() == other.to_json()
+
+    def __hash__(self) -> int:
+        return hash(self.kind)
 
     @abstractmethod
     def split(self, line: str) -> list[str]:
@@ -296,6 +303,8 @@ KINDS = (*_PLAIN, *_MORE)
 
 def plain_tokenizer(kind: str, form: str) -> Tokenizer:
     """Return a tokenizer of a kind that learns nothing, for lines in a normalization form."""
+    if kind not in KINDS and (extension := extensions.find("tokenizer", kind)) is not None:
+        return extension.cls()
     return Phonemes(form) if kind == Phonemes.kind else _PLAIN[kind]()
 
 
@@ -303,12 +312,12 @@ def tokenizer_from_json(value: object) -> Tokenizer:
     """Take what a tokenizer's `to_json` gave; refuse anything else with a ValueError."""
     if not isinstance(value, dict):
         raise ValueError(f"tokenizer = {shortened(value)}, but it must be an object with a kind")
-    kind = value.get("kind")
+    kind, known = value.get("kind"), (*KINDS, *extensions.names("tokenizer"))
     if isinstance(kind, str):
         kind = RENAMED_TOKENIZERS.get(kind, kind)
-    if kind not in KINDS:
+    if kind not in known:
         raise ValueError(
-            f"tokenizer kind = {shortened(value.get('kind'))}, but it must be {either(KINDS)}"
+            f"tokenizer kind = {shortened(value.get('kind'))}, but it must be {either(known)}"
         )
     expected = {"kind"} | ({_MORE[kind]} if kind in _MORE else set())
     if value.keys() != expected:

@@ -7,11 +7,11 @@ import torch
 
 from regard.errors import ConfigError
 from regard.saved_model import load_model
-from regard.translator.asked import Asked
+from regard.translator.prepared import PreparedLine
 from regard.translator.translation import END, Branch, Translation
 from regard.translator.translator import Translator
 
-__all__ = ["END", "Asked", "Branch", "Translation", "Translator", "chosen_device", "load"]
+__all__ = ["END", "Branch", "PreparedLine", "Translation", "Translator", "chosen_device", "load"]
 
 
 def load(path: str | PathLike[str], *more: str | PathLike[str], device: str = "auto") -> Translator:

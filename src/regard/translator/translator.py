@@ -6,27 +6,27 @@ Whatever is given back can be traced: tokens, the score of each, and the attenti
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
-from functools import cached_property
 from numbers import Integral
 from os import PathLike
 from pathlib import Path
 from typing import Any, final, overload
-from unicodedata import category
 
 import numpy as np
 from jaxtyping import Float
 
+from regard import extensions
 from regard.choices import UnknownMode
+from regard.config.renamed_settings import with_new_names
 from regard.config.settings import SearchConfig, Settings
 from regard.errors import ConfigError, InputError
 from regard.models.seq2seq import Seq2Seq
 from regard.saved_model import SavedModel, save_model
-from regard.search import Hypothesis, Options, Request, TreeNode, search
+from regard.search import Constraint, Hypothesis, Request, SearchOptions, TreeNode, search
 from regard.special_tokens import UNKNOWN
 from regard.text.copying import MARK, replace_unknown
 from regard.text.side import Side
-from regard.translator.asked import Asked, Reading, each_of, pair_of
 from regard.translator.forced import forced, influence
+from regard.translator.prepared import PreparedLine, TokenizedLine, each_of, pair_of
 from regard.translator.translation import Branch, Translation
 
 
@@ -47,6 +47,7 @@ class Translator:
         self.summary: dict[str, Any] = first.summary
         self.source: Side = first.source
         self.target: Side = first.target
+        self._constraints: dict[str, Constraint] = {}
 
     @property
     def models(self) -> list[Seq2Seq]:
@@ -97,11 +98,40 @@ class Translator:
         """
         parts = {"candidates": candidates, "tree": tree, "unknown": unknown, **settings}
         texts = [lines] if isinstance(lines, str) else lines
-        asked = self.ask(texts, prefix=prefix, pin=pin, banned=banned, **parts)
-        answers = self.answer(asked, progress)
+        prepared = self.prepare(texts, prefix=prefix, pin=pin, banned=banned, **parts)
+        answers = self.translate_prepared(prepared, progress)
         return answers[0] if isinstance(lines, str) else answers
 
-    def ask(  # noqa: PLR0913 (all but the lines by name)
+    def search_options(
+        self,
+        *,
+        prefix: str | Sequence[str | None] = (),
+        banned: Iterable[str] = (),
+        candidates: int = 0,
+        tree: bool = False,
+        **settings: Any,
+    ) -> SearchOptions:
+        """Check the options of `translate`, and return how a search with them goes.
+
+        A setting that is not given, or None, is the model's own. `config` of what is returned holds
+        them all; the prefix is checked alone, since each line carries its own.
+        """
+        config = self._config(settings)
+        if not isinstance(candidates, Integral) or candidates < 0:
+            raise InputError(
+                f"candidates = {candidates!r}, but it must be a whole number, at least 0"
+            )
+        options = SearchOptions(
+            config=config,
+            banned=frozenset(self._known(token, "banned") for token in banned),
+            num_candidates=int(candidates),
+            keep_tree=tree,
+            constraint=self._constraint(config.constraint),
+        )
+        self._prefix_ids(prefix)
+        return options
+
+    def prepare(  # noqa: PLR0913 (all but the lines by name)
         self,
         lines: Iterable[str],
         *,
@@ -112,55 +142,45 @@ class Translator:
         tree: bool = False,
         unknown: UnknownMode = "copy",
         **settings: Any,
-    ) -> list[Asked]:
-        """Read lines for `answer`, or refuse them; the arguments are those of `translate`."""
-        config = self._config(settings)
-        if not isinstance(candidates, Integral) or candidates < 0:
-            raise InputError(
-                f"candidates = {candidates!r}, but it must be a whole number, at least 0"
-            )
-        options = Options(
-            **{f.name: getattr(config, f.name) for f in fields(Options) if hasattr(config, f.name)},
-            banned=frozenset(self._known(token, "banned") for token in banned),
-            num_candidates=candidates,
-            tree=tree,
+    ) -> list[PreparedLine]:
+        """Tokenize lines for `translate_prepared`; the arguments are those of `translate`."""
+        options = self.search_options(
+            prefix=prefix, banned=banned, candidates=candidates, tree=tree, **settings
         )
-        begun = self.target.tokens(prefix) if isinstance(prefix, str) else prefix
-        start = tuple(UNKNOWN if token is None else self._known(token, "prefix") for token in begun)
+        start = self._prefix_ids(prefix)
         each = enumerate(each_of(lines, "lines"), start=1)
-        readings = [self._read(text, f"line {n}") for n, text in each]
+        tokenized = [self._tokenized(text, f"line {n}") for n, text in each]
         return [
-            Asked(
-                reading,
-                self._request(reading, start, pin or {}, options) if reading.ids else None,
+            PreparedLine(
+                line,
+                self._request(line, start, pin or {}, options) if line.ids else None,
                 options,
-                config.batch_size,
                 unknown,
             )
-            for reading in readings
+            for line in tokenized
         ]
 
-    def answer(
-        self, asked: Sequence[Asked], progress: Callable[[int], None] | None = None
+    def translate_prepared(
+        self, prepared: Sequence[PreparedLine], progress: Callable[[int], None] | None = None
     ) -> list[Translation]:
-        """Translate lines that were read; whoever asked, those asked alike are searched together.
+        """Translate prepared lines; those with equal options are searched together.
 
         What comes of a line does not depend on its company.
         """
-        answers = [one.reading.nothing(several=one.options.nbest > 1) for one in asked]
-        alike: dict[tuple[Options, int], list[int]] = defaultdict(list)
-        for at, one in enumerate(asked):
+        translations = [one.line.nothing(several=one.options.config.nbest > 1) for one in prepared]
+        groups: dict[SearchOptions, list[int]] = defaultdict(list)
+        for at, one in enumerate(prepared):
             if one.request is not None:
-                alike[one.options, one.batch_size].append(at)
-        for (options, batch_size), places in alike.items():
-            requests = [request for at in places if (request := asked[at].request)]
-            found = search(self.models, requests, options, batch_size=batch_size, progress=progress)
-            for at, hypotheses in zip(places, found, strict=True):
-                answers[at] = self._best(asked[at], hypotheses)
-        blank = sum(one.request is None for one in asked)
+                groups[one.options].append(at)
+        for options, places in groups.items():
+            requests = [request for at in places if (request := prepared[at].request)]
+            outputs = search(self.models, requests, options, progress=progress)
+            for at, hypotheses in zip(places, outputs, strict=True):
+                translations[at] = self._best(prepared[at], hypotheses)
+        blank = sum(one.request is None for one in prepared)
         if progress is not None and blank:
             progress(blank)
-        return answers
+        return translations
 
     def rescore(
         self, pairs: Iterable[Translation | tuple[str, str | Sequence[str | None]]]
@@ -175,27 +195,29 @@ class Translator:
             again = isinstance(pair, Translation)
             given = (pair.source, pair.symbols) if again else pair
             source, target = pair_of(given, f"pair {number}")
-            reading = self._read(source, f"source {number}")
+            line = self._tokenized(source, f"source {number}")
             symbols = self.target.tokens(target) if isinstance(target, str) else target
-            if not reading.ids:
+            if not line.ids:
                 raise InputError(
                     f"source {number} is blank, but it must hold text; leaving it out would do"
                 )
             words = self._ids(symbols)
-            found = Hypothesis(tuple(words), *forced(self.models, reading.ids, words), cut=False)
+            forced_target = Hypothesis(
+                tuple(words), *forced(self.models, line.ids, words), cut=False
+            )
             tokens = [MARK if symbol is None else symbol for symbol in symbols]
             tokens = list(pair.tokens) if again else tokens
             answers.append(
                 Translation(
                     source=source,
                     text=target if isinstance(target, str) else self.target.line(tokens),
-                    source_tokens=reading.tokens,
+                    source_tokens=line.tokens,
                     tokens=tuple(tokens),
                     unknown=tuple(word == UNKNOWN for word in words),
-                    token_scores=found.scores,
-                    rank_score=found.normalized(self.settings.search.length_penalty),
-                    layers=found.weights,
-                    notes=reading.notes,
+                    token_scores=forced_target.scores,
+                    rank_score=forced_target.normalized(self.settings.search.length_penalty),
+                    layers=forced_target.weights,
+                    notes=line.notes,
                 )
             )
         return answers
@@ -207,10 +229,10 @@ class Translator:
         looks nowhere. The last row is EOS's; of models that vote, it is the first one's. What was
         copied for an unknown symbol is told what moved the unknown one.
         """
-        reading = self._read(translation.source, "source")
-        if not reading.ids:
+        line = self._tokenized(translation.source, "source")
+        if not line.ids:
             raise InputError("source is blank, so that nothing moved its target; text would do")
-        return influence(self.models[0], reading.ids, self._ids(translation.symbols))
+        return influence(self.models[0], line.ids, self._ids(translation.symbols))
 
     def _ids(self, symbols: Sequence[str | None]) -> list[int]:
         """Look up symbols of a target; None is the unknown one, whatever is printed there."""
@@ -218,27 +240,47 @@ class Translator:
         return [UNKNOWN if symbol is None else ids([symbol])[0] for symbol in symbols]
 
     def _config(self, settings: Mapping[str, Any]) -> SearchConfig:
+        settings = with_new_names({"search": dict(settings)})["search"]
         known = [f.name for f in fields(SearchConfig)]
         if strangers := [name for name in settings if name not in known]:
             raise ConfigError(
                 "search",
                 [f"{name} is no setting; one of {', '.join(known)} would do" for name in strangers],
             )
-        given = {name: value for name, value in settings.items() if value is not None}
+        given_settings = {name: value for name, value in settings.items() if value is not None}
         own = self.settings.search
-        nbest = given.get("nbest", own.nbest)
-        if type(nbest) is int and "beam_size" not in given:
-            warmth = given.get("temperature", own.temperature)
-            drawn = isinstance(warmth, int | float) and warmth > 0
+        nbest = given_settings.get("nbest", own.nbest)
+        if type(nbest) is int and "beam_size" not in given_settings:
+            temperature = given_settings.get("temperature", own.temperature)
+            sampling = isinstance(temperature, int | float) and temperature > 0
             # as many as are asked for must be kept; of more samples the best would be no sample
-            given["beam_size"] = max(1, nbest) if drawn else max(nbest, own.beam_size)
-        config = replace(own, **given)
+            given_settings["beam_size"] = max(1, nbest) if sampling else max(nbest, own.beam_size)
+        config = replace(own, **given_settings)
         neutral = {"top_k": 0, "top_p": 1}
-        idle = [name for name in neutral if given.get(name, neutral[name]) != neutral[name]]
+        idle = [name for name, off in neutral.items() if given_settings.get(name, off) != off]
         if idle and config.temperature == 0:
             would = "but temperature = 0 takes the best word; temperature = 1 would do"
-            raise ConfigError("search", [f"{name} = {given[name]}, {would}" for name in idle])
+            raise ConfigError(
+                "search", [f"{name} = {given_settings[name]}, {would}" for name in idle]
+            )
         return config
+
+    def _constraint(self, name: str) -> Constraint | None:
+        """Return the constraint of a name: one for all lines, which are then searched together."""
+        if name == "none":
+            return None
+        if name not in self._constraints:
+            extension = extensions.find("constraint", name)
+            if extension is None or not issubclass(extension.cls, Constraint):
+                must = "it must be a class that extends regard.search.Constraint"
+                raise ConfigError("search", [f"constraint = {name}, but {must}"])
+            self._constraints[name] = extension.cls(self.target.vocabulary)
+        return self._constraints[name]
+
+    def _prefix_ids(self, prefix: str | Sequence[str | None]) -> tuple[int, ...]:
+        """Look up a prefix, given as text or as tokens; None is the unknown one."""
+        tokens = self.target.tokens(prefix) if isinstance(prefix, str) else prefix
+        return tuple(UNKNOWN if token is None else self._known(token, "prefix") for token in tokens)
 
     def _known(self, token: str, what: str) -> int:
         word = self.target.vocabulary.ids([token])[0]
@@ -249,7 +291,7 @@ class Translator:
             )
         return word
 
-    def _read(self, text: str, name: str) -> Reading:
+    def _tokenized(self, text: str, name: str) -> TokenizedLine:
         """Cut a line into what the model reads; a blank one has nothing to read."""
         if not isinstance(text, str):
             raise InputError(f"{name} is of type {type(text).__name__}, but it must be text")
@@ -265,14 +307,14 @@ class Translator:
         ids = tuple(self.source.vocabulary.ids(tokens))
         if ids and set(ids) == {UNKNOWN}:
             notes.append("the model knows no symbol of the source, so that its output is a guess")
-        return Reading(text, tuple(tokens), ids, tuple(notes))
+        return TokenizedLine(text, tuple(tokens), ids, tuple(notes))
 
     def _request(
         self,
-        reading: Reading,
+        line: TokenizedLine,
         prefix: tuple[int, ...],
         pins: Mapping[int, int],
-        options: Options,
+        options: SearchOptions,
     ) -> Request:
         if not isinstance(pins, Mapping):
             raise InputError(
@@ -281,83 +323,59 @@ class Translator:
             )
         for step, position in pins.items():
             numbers = isinstance(step, Integral) and isinstance(position, Integral)
-            if not numbers or step < 0 or not 0 <= position < len(reading.ids):
+            if not numbers or step < 0 or not 0 <= position < len(line.ids):
                 raise InputError(
                     f"pin = {{{step!r}: {position!r}}}, but it must be a step from 0 and a source "
-                    f"token from 0 to {len(reading.ids) - 1}"
+                    f"token from 0 to {len(line.ids) - 1}"
                 )
         if pins and self.models[0].decoder.looks is None:
             raise InputError("pin was given, but the model has no attention; bahdanau2015 would do")
-        if not options.same_pattern:
-            return Request(reading.ids, prefix, dict(pins))
-        ids = self.target.vocabulary.ids(reading.tokens)
-        fixed = {at: word for at, word in enumerate(ids) if word in self._marks}
-        # an unknown word would be shown as a copy
-        barred = frozenset([UNKNOWN, *ids]) | self._marks
-        return Request(reading.ids, prefix, dict(pins), barred, _repeats(reading.tokens), fixed)
+        return Request(line.ids, prefix, dict(pins), line.tokens)
 
-    @cached_property
-    def _marks(self) -> frozenset[int]:
-        """Symbols that are neither letters nor numbers: couplets have them in the same places."""
-        tokens = self.target.vocabulary.tokens(range(len(self.target.vocabulary)))
-        return frozenset(word for word, token in enumerate(tokens) if _is_mark(token))
-
-    def _best(self, asked: Asked, found: Sequence[Hypothesis]) -> Translation:
-        answers: dict[str, Translation] = {}
-        for one in (self._translation(asked, hypothesis) for hypothesis in found):
+    def _best(self, prepared: PreparedLine, hypotheses: Sequence[Hypothesis]) -> Translation:
+        by_text: dict[str, Translation] = {}
+        for one in (self._translation(prepared, hypothesis) for hypothesis in hypotheses):
             # several rows of subwords make the same text: the first is the best
-            answers.setdefault(one.text, one)
-        several = tuple(answers.values())
+            by_text.setdefault(one.text, one)
+        several = tuple(by_text.values())
         return replace(
             several[0],
-            alternatives=several if asked.options.nbest > 1 else (),
-            tree=tuple(self._branch(node) for node in found[0].tree),
+            alternatives=several if prepared.options.config.nbest > 1 else (),
+            tree=tuple(self._branch(node) for node in hypotheses[0].tree),
         )
 
     def _branch(self, node: TreeNode) -> Branch:
         token = self.target.vocabulary.tokens([node.word])[0]
         return Branch(node.parent, token, node.score, node.total, node.kept)
 
-    def _translation(self, asked: Asked, found: Hypothesis) -> Translation:
-        vocabulary, reading = self.target.vocabulary, asked.reading
-        mean = None if found.weights is None else found.weights.mean(axis=(1, 2))
-        unknown = tuple(word == UNKNOWN for word in found.words)
+    def _translation(self, prepared: PreparedLine, hypothesis: Hypothesis) -> Translation:
+        vocabulary, line, options = self.target.vocabulary, prepared.line, prepared.options
+        weights = hypothesis.weights
+        mean = None if weights is None else weights.mean(axis=(1, 2))
+        unknown = tuple(word == UNKNOWN for word in hypothesis.words)
         tokens = replace_unknown(
-            vocabulary.tokens(found.words),
-            reading.tokens,
+            vocabulary.tokens(hypothesis.words),
+            line.tokens,
             mean,
-            asked.unknown,
+            prepared.unknown,
             unknown=unknown,
-            banned=frozenset(vocabulary.tokens(asked.options.banned)),
+            banned=frozenset(vocabulary.tokens(options.banned)),
         )
-        notes = reading.notes
-        if found.cut:
+        notes = line.notes
+        if hypothesis.cut:
             notes += (f"the output was stopped at {len(tokens):,} symbols, its greatest length",)
         return Translation(
-            source=reading.text,
+            source=line.text,
             text=self.target.line(tokens),
-            source_tokens=reading.tokens,
+            source_tokens=line.tokens,
             tokens=tuple(tokens),
             unknown=unknown,
-            token_scores=found.scores,
-            rank_score=found.normalized(asked.options.length_penalty),
-            layers=found.weights,
+            token_scores=hypothesis.scores,
+            rank_score=hypothesis.normalized(options.config.length_penalty),
+            layers=weights,
             candidates=tuple(
                 tuple((vocabulary.tokens([word])[0], score) for word, score in place)
-                for place in found.candidates
+                for place in hypothesis.candidates
             ),
             notes=notes,
         )
-
-
-def _is_mark(token: str) -> bool:
-    return token != "" and all(category(character)[0] in "PSZ" for character in token)
-
-
-def _repeats(tokens: Sequence[str]) -> tuple[int, ...]:
-    """Return where each token stood first, −1 where it stands for the first time."""
-    first: dict[str, int] = {}
-    return tuple(
-        -1 if (earlier := first.setdefault(token, at)) == at else earlier
-        for at, token in enumerate(tokens)
-    )

@@ -12,6 +12,8 @@ import pytest
 
 import regard
 from regard.cli import COMMANDS, main
+from regard.config.documentation import document
+from regard.config.settings import SearchConfig
 
 COMMAND = Path(sys.executable).with_name("regard")
 
@@ -47,9 +49,20 @@ def test_no_words_are_a_wish_for_help(run):
     assert run() == run("--help")
 
 
+def test_every_search_setting_is_an_option_and_those_that_are_true_or_false_are_flags(run):
+    shown = " ".join(run("translate", "--help").out.split())
+    for entry in document(SearchConfig):
+        option = f"--{entry.name.replace('_', '-')}"
+        metavar = "" if entry.default in ("true", "false") else r" \S+"
+        assert re.search(rf"{option}{metavar} {re.escape(entry.text)}", shown), option
+    for command in ("evaluate", "show"):
+        assert "--beam-size N" in run(command, "--help").out
+        assert "--nbest" not in run(command, "--help").out
+
+
 def test_the_help_of_a_setting_is_what_the_setting_says_of_itself(run):
     shown = " ".join(run("translate", "--help").out.split())
-    assert "--top-k N Sample among this many likeliest symbols, 0 for all." in shown
+    assert "--top-k N Sample among this many likeliest tokens; 0 for all." in shown
     shown = " ".join(run("train", "--help").out.split())
     assert "--max-minutes M Minutes after which training stops, 0 for no limit." in shown
 

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from regard.config.checks import named_part
 from regard.config.model import (
     DECODERS,
     ENCODERS,
@@ -49,8 +50,9 @@ def value(rng, name, hint):
     if get_origin(hint) is tuple:
         names = get_args(get_args(hint)[0])
         return tuple(rng.sample(names, rng.randint(1, len(names))))
-    if get_origin(hint) is Literal:
-        return rng.choice(get_args(hint))
+    part = named_part(hint)
+    if part or get_origin(hint) is Literal:
+        return rng.choice(part.own if part else get_args(hint))
     if get_origin(hint) is Annotated and get_args(hint)[0] is float:
         ends = [5e-324, 1e-5, 0.1, 1] + ([0, 1e16, 1.7e308] if name not in POSITIVE else [])
         return rng.choice([*ends, rng.random() or 1.0])

@@ -23,6 +23,7 @@ from regard.config.model import (
     ReadoutConfig,
     RecurrentEncoderConfig,
 )
+from regard.config.names import CustomDecoderConfig
 from regard.config.settings import DataConfig, SearchConfig, Settings, TextConfig, TrainConfig
 from regard.errors import ConfigError
 
@@ -75,7 +76,7 @@ DEFAULTS = {
         "max_length": 256,
         "min_length": 0,
         "same_length": False,
-        "same_pattern": False,
+        "constraint": "none",
         "temperature": 0.0,
         "top_k": 0,
         "top_p": 1.0,
@@ -218,7 +219,7 @@ def test_every_kind_of_encoder_and_decoder_has_its_name():
     assert list(ENCODERS) == ["recurrent", "convolutional", "transformer"]
     assert set(ENCODERS.values()) == set(get_args(EncoderConfig))
     assert list(DECODERS) == ["plain", "cho", "bahdanau", "luong", "convolutional", "transformer"]
-    assert set(DECODERS.values()) == set(get_args(DecoderConfig))
+    assert set(DECODERS.values()) | {CustomDecoderConfig} == set(get_args(DecoderConfig))
     for kinds in (ENCODERS, DECODERS):
         for kind, section in kinds.items():
             assert section.__name__.lower().startswith(kind)

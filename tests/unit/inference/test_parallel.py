@@ -85,8 +85,8 @@ def test_the_answer_is_the_same_on_any_number_of_cores_to_the_last_bit(threads, 
     found = []
     for count in (1, 2, 3):
         threads(count)
-        options = wanted(beam_size=3, nbest=3, max_length=5, banned=FEW)
-        found.append(search([built], requests, options, batch_size=16))
+        options = wanted(beam_size=3, nbest=3, max_length=5, banned=FEW, batch_size=16)
+        found.append(search([built], requests, options))
     for other in found[1:]:
         for answers, expected in zip(other, found[0], strict=True):
             assert [a.words for a in answers] == [b.words for b in expected]

@@ -45,8 +45,8 @@ def test_lines_that_are_done_leave_in_whole_tiles(monkeypatch, threads):
     threads(1)
     requests = [Request((4 + n % 7, 4 + n % 5, 4 + n % 3)) for n in range(70)]
     tiles = counted(monkeypatch)
-    options = wanted(max_length=6, banned=FEW)
-    found = search([model("bahdanau2015")], requests, options, batch_size=70)
+    options = wanted(max_length=6, banned=FEW, batch_size=70)
+    found = search([model("bahdanau2015")], requests, options)
     lengths = [len(answer.words) for (answer,) in found]
     # a line of n words takes n + 1 steps, the last for EOS
     left = [sum(n >= step for n in lengths) for step in range(max(lengths) + 1)]
@@ -104,8 +104,8 @@ def test_no_model_depends_on_who_leaves_first(name, beam_size):
     built = model(name)
     # more than fill a tile, so that rows move to another when it goes
     requests = lines(70, seed=3)
-    options = wanted(beam_size=beam_size, max_length=5, banned=FEW)
-    together = search([built], requests, options, batch_size=70)
+    options = wanted(beam_size=beam_size, max_length=5, banned=FEW, batch_size=70)
+    together = search([built], requests, options)
     assert len({len(answers[0].words) for answers in together}) > 1 or name == "cho2014"
     for number in range(0, 70, 14):
         (alone,) = search([built], [requests[number]], options)

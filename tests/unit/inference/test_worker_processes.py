@@ -96,17 +96,13 @@ def test_answers_are_those_of_threads(monkeypatch, beam_size):
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     requests = lines(60)
-    options = wanted(beam_size=beam_size, max_length=6)
+    options = wanted(beam_size=beam_size, max_length=6, batch_size=5)
     answers = []
     try:
         for processes in (False, True):
             monkeypatch.setattr(parallel, "worth_processes", lambda *_, yes=processes: yes)
             seen = []
-            answers.append(
-                search(
-                    [model("bahdanau2015")], requests, options, batch_size=5, progress=seen.append
-                )
-            )
+            answers.append(search([model("bahdanau2015")], requests, options, progress=seen.append))
             assert sum(seen) == 60
     finally:
         torch.set_num_threads(before)

@@ -35,12 +35,13 @@ def test_a_line_does_not_depend_on_its_neighbours_to_the_last_bit(name, beam_siz
     requests = lines(40, longest=60)
     # a line whose attention is pinned must not disturb the others
     requests[7] = Request((5, 9, 4), prefix=(6, 5), pins={0: 2, 2: 1})
-    options = wanted(beam_size=beam_size, nbest=beam_size, max_length=5, banned=FEW)
-    alone = [search([built], [request], options)[0] for request in requests[:8]]
+    ways = {"beam_size": beam_size, "nbest": beam_size, "max_length": 5, "banned": FEW}
+    alone = [search([built], [request], wanted(**ways))[0] for request in requests[:8]]
     rng = np.random.default_rng(1)
     for batch_size in (7, 40):
         order = rng.permutation(len(requests))
-        answers = search([built], [requests[i] for i in order], options, batch_size=batch_size)
+        options = wanted(**ways, batch_size=batch_size)
+        answers = search([built], [requests[i] for i in order], options)
         by_line = dict(zip(order, answers, strict=True))
         for number, expected in enumerate(alone):
             for one, other in zip(by_line[number], expected, strict=True):
@@ -63,5 +64,5 @@ def test_an_ensemble_is_the_mean_of_its_members_probabilities():
 
 def test_progress_counts_every_line():
     seen = []
-    search([model("cho2014")], lines(11), wanted(max_length=3), batch_size=4, progress=seen.append)
+    search([model("cho2014")], lines(11), wanted(max_length=3, batch_size=4), progress=seen.append)
     assert sum(seen) == 11

@@ -79,7 +79,7 @@ def test_lines_that_leave_when_they_are_done_change_nothing(name, stop, length_p
     ways = {"beam_size": 4, "max_length": 7, "banned": FEW}
     ways |= {"length_penalty": length_penalty, "nbest": nbest, "stop": stop}
     slow = SlowBeam(built, requests, **ways)
-    found = search([built], requests, wanted(**ways), batch_size=13)
+    found = search([built], requests, wanted(**ways, batch_size=13))
     # lines must be done at different times, or nothing is shown
     assert len({max(len(words) for words, _ in ends) for ends in slow.finished}) > 1
     assert stop == "full" or any(len(ends) > 4 for ends in slow.finished)

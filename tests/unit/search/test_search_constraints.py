@@ -1,11 +1,14 @@
 """What a target must be, must begin with, must look at and may not hold; what else it could be."""
 
+from itertools import pairwise, product
+
 import numpy as np
 import pytest
 import torch
 
 import presets as small
-from regard.search import Hypothesis, Request, search
+from regard.errors import InputError
+from regard.search import NEVER, Constraint, Hypothesis, Request, search
 from regard.special_tokens import BOS, EOS, PAD
 from search_cases import FEW, forced, lines, model
 from search_options import wanted
@@ -172,28 +175,91 @@ def test_a_target_as_long_as_its_source_is_cut_only_where_places_end():
     assert [answer.cut for answer in found] == [False, False, False, True]
 
 
+class Alternates(Constraint):
+    """No word stands beside itself, and of the last two words one is even."""
+
+    def restrict(self, log_probs, requests, position, written):
+        for scores, request, hypotheses in zip(log_probs, requests, written, strict=True):
+            for row, words in zip(scores, hypotheses, strict=True):
+                assert len(words) == position
+                wrong = [w for w in range(4, small.V_Y) if not allowed(request, (*words, w))]
+                row[wrong] = NEVER
+
+
+def allowed(request, words):
+    """Whether words may stand there, but for the prefix, of which nothing is asked."""
+    pairs = list(pairwise(words))[max(0, len(request.prefix) - 1) :]
+    return all(one != other and (one * other) % 2 == 0 for one, other in pairs)
+
+
 @pytest.mark.parametrize("name", ["bahdanau2015", "vaswani2017"])
-@pytest.mark.parametrize(("beam_size", "temperature"), [(1, 0.0), (4, 0.0), (3, 1.0)])
-def test_a_pattern_is_followed_and_nothing_is_copied(name, beam_size, temperature):
-    sources = [(5, 9, 5, 7), (4, 4), (8, 5, 8, 8, 5), (6,)]
-    patterns = [(-1, -1, 0, -1), (-1, 0), (-1, -1, 0, 0, 1), (-1,)]
-    # where a source has 9, so has what is written, though it may stand nowhere else
-    fixed = [{at: 9 for at, word in enumerate(source) if word == 9} for source in sources]
-    barred = [frozenset([*source, 9]) for source in sources]
-    requests = [
-        Request(source, barred=never, repeats=pattern, fixed=marks)
-        for source, never, pattern, marks in zip(sources, barred, patterns, fixed, strict=True)
-    ]
-    options = wanted(
-        beam_size=beam_size, nbest=beam_size, temperature=temperature, same_pattern=True
-    )
-    for request, answers in zip(requests, search([model(name)], requests, options), strict=True):
-        assert answers
-        for answer in answers:
-            assert len(answer.words) == len(request.source)
-            free = [word for at, word in enumerate(answer.words) if at not in request.fixed]
-            assert not set(free) & request.barred
-            assert all(answer.words[at] == word for at, word in request.fixed.items())
-            for at, earlier in enumerate(request.repeats):
-                same = [answer.words.index(word) for word in answer.words]
-                assert same[at] == (at if earlier < 0 else earlier)
+def test_a_beam_wide_enough_finds_the_best_of_all_targets_that_satisfy_a_constraint(name):
+    built = model(name)
+    banned = frozenset(range(8, small.V_Y)) | {1}
+    words = wanted(beam_size=90, nbest=90, max_length=3, banned=banned, constraint=Alternates(None))
+    requests = [Request((5, 9, 4)), Request((4,), prefix=(5, 5))]
+    for request, answers in zip(requests, search([built], requests, words), strict=True):
+        every = [
+            (*request.prefix, *rest)
+            for n in range(4 - len(request.prefix))
+            for rest in product((4, 5, 6, 7), repeat=n)
+        ]
+        every = [target for target in every if allowed(request, target)]
+        scores = {}
+        for target in every:
+            log_probs, _ = forced(built, request, target)
+            total = float(log_probs[range(len(target) + 1), [*target, EOS]].sum())
+            scores[target] = total / (len(target) + 1)
+        assert {answer.words for answer in answers} == set(every)
+        assert answers[0].words == max(scores, key=scores.__getitem__)
+        ranked = [answer.normalized(1.0) for answer in answers]
+        assert ranked == pytest.approx(sorted(scores.values(), reverse=True), abs=1e-5)
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_a_constraint_does_not_depend_on_neighbours_to_the_last_bit(beam_size):
+    built, requests = model("bahdanau2015"), lines(20, seed=4)
+    ways = {"beam_size": beam_size, "nbest": beam_size, "max_length": 6, "banned": FEW}
+    options = wanted(**ways, constraint=Alternates(None))
+    together = search([built], requests, options)
+    free = search([built], requests, wanted(**ways))
+    assert any(a[0].words != b[0].words for a, b in zip(together, free, strict=True))
+    for request, answers in zip(requests, together, strict=True):
+        (alone,) = search([built], [request], options)
+        assert [(x.words, x.scores) for x in alone] == [(x.words, x.scores) for x in answers]
+        assert all(allowed(request, answer.words) for answer in answers)
+
+
+class Bounded(Constraint):
+    """As many words as the source has, and one more; the second is 11 whatever is banned."""
+
+    def length(self, request):
+        return len(request.source) + 1 if request.source[0] == 5 else None
+
+    def forced_word(self, request, position):
+        return 11 if position == 1 else None
+
+    def restrict(self, log_probs, requests, position, written):
+        assert position != 1
+
+
+def test_a_constraint_may_ask_for_a_length_and_force_words():
+    requests = [Request((5, 9, 4)), Request((6, 4)), Request((5,), prefix=(12, 13))]
+    options = wanted(max_length=5, banned=frozenset({11}), constraint=Bounded(None))
+    first, second, third = (x for (x,) in search([model("bahdanau2015")], requests, options))
+    assert (len(first.words), first.words[1], first.cut) == (4, 11, False)
+    assert len(second.words) < 2 or second.words[1] == 11
+    assert third.words == (12, 13)
+    assert all(11 not in (*x.words[:1], *x.words[2:]) for x in (first, second, third))
+
+
+class Nothing(Constraint):
+    def restrict(self, log_probs, requests, position, written):
+        log_probs.fill_(NEVER)
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_a_constraint_that_nothing_satisfies_is_named(beam_size):
+    options = wanted(beam_size=beam_size, constraint=Nothing(None))
+    with pytest.raises(InputError, match=r"no output satisfies search\.constraint = none"):
+        search([model("bahdanau2015")], lines(3), options)

@@ -26,8 +26,8 @@ def test_a_draw_follows_its_probabilities():
     generator = np.random.default_rng(0)
 
     def shares(**options):
-        asked = wanted(**options)
-        chosen = [draw(log_probs, asked, generator) for _ in range(20_000)]
+        config = wanted(**options).config
+        chosen = [draw(log_probs, config, generator) for _ in range(20_000)]
         return np.bincount(chosen, minlength=3) / len(chosen)
 
     np.testing.assert_allclose(shares(temperature=1.0), [0.1, 0.6, 0.3], atol=0.02)

@@ -24,7 +24,7 @@ def test_the_tree_holds_what_was_ever_in_the_beam(name, stop):
     built = model(name)
     requests = lines(9, seed=6)
     ways = {"beam_size": 4, "nbest": 2, "max_length": 7, "banned": FEW, "stop": stop}
-    slow, options = SlowBeam(built, requests, **ways), wanted(**ways, tree=True)
+    slow, options = SlowBeam(built, requests, **ways), wanted(**ways, keep_tree=True)
     for answers, expected in zip(search([built], requests, options), slow.seen, strict=True):
         tree = answers[0].tree
         assert answers[1].tree == ()
@@ -48,7 +48,7 @@ def test_the_tree_holds_what_was_ever_in_the_beam(name, stop):
 
 def test_the_best_is_a_path_of_its_tree():
     (answers,) = search(
-        [model("luong2015")], lines(1), wanted(beam_size=3, max_length=5, tree=True)
+        [model("luong2015")], lines(1), wanted(beam_size=3, max_length=5, keep_tree=True)
     )
     tree = answers[0].tree
     ends = [place for place, node in enumerate(tree) if node.finished and node.kept]
@@ -58,14 +58,14 @@ def test_the_best_is_a_path_of_its_tree():
 
 
 def test_greedy_grows_no_branches():
-    for (answer,) in search([model("cho2014")], lines(5), wanted(max_length=4, tree=True)):
+    for (answer,) in search([model("cho2014")], lines(5), wanted(max_length=4, keep_tree=True)):
         assert [node.parent for node in answer.tree] == [None, *range(len(answer.words))]
         assert tuple(node.word for node in answer.tree) == (*answer.words, EOS)
         assert all(node.kept for node in answer.tree)
 
 
 def test_samples_are_chains_side_by_side():
-    options = wanted(temperature=1.0, beam_size=3, nbest=3, max_length=5, tree=True)
+    options = wanted(temperature=1.0, beam_size=3, nbest=3, max_length=5, keep_tree=True)
     (answers,) = search([model("bahdanau2015")], lines(1), options)
     tree = answers[0].tree
     assert sum(node.parent is None for node in tree) == 3
@@ -78,7 +78,7 @@ def test_samples_are_chains_side_by_side():
 def test_a_prefix_and_pinned_attention_show_in_the_tree(name):
     built = model(name)
     request = Request((5, 9, 4, 7), prefix=(11, 12), pins={1: 3, 2: 0})
-    options = wanted(beam_size=3, nbest=3, max_length=6, min_length=3, tree=True)
+    options = wanted(beam_size=3, nbest=3, max_length=6, min_length=3, keep_tree=True)
     (answers,) = search([built], [request], options)
     tree = answers[0].tree
     assert [(n.parent, n.word) for n in tree if n.position < 2] == [(None, 11), (0, 12)]

@@ -1,5 +1,6 @@
 """What can be asked of a translator: alternatives, constraints, a vote, a second opinion."""
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -7,8 +8,10 @@ import pytest
 from translator_cases import LINES, refusal
 
 import regard
+from regard.config.renamed_settings import RenamedSettingWarning
 from regard.errors import ConfigError, InputError
 from regard.saved_model import save_model
+from regard.search import NEVER, Constraint
 from regard.translator import Translator, chosen_device
 from small_models import LOOKS, SIZES, SOURCE, TARGET, saved, side
 
@@ -224,10 +227,10 @@ def test_models_of_other_vocabularies_cannot_vote(tmp_path):
 def test_settings_are_refused_with_their_sentence(translator):
     assert refusal(ConfigError, translator.translate, "a", beam=3, depth=1) == (
         "search: beam is no setting; one of beam_size, nbest, length_penalty, stop, max_length, "
-        "min_length, same_length, same_pattern, temperature, top_k, top_p, seed, batch_size "
+        "min_length, same_length, constraint, temperature, top_k, top_p, seed, batch_size "
         "would do\n"
         "search: depth is no setting; one of beam_size, nbest, length_penalty, stop, max_length, "
-        "min_length, same_length, same_pattern, temperature, top_k, top_p, seed, batch_size "
+        "min_length, same_length, constraint, temperature, top_k, top_p, seed, batch_size "
         "would do"
     )
     assert refusal(ConfigError, translator.translate, "a", beam_size=0, top_p=2.0) == (
@@ -249,6 +252,55 @@ def test_what_is_not_said_is_the_models_own_setting():
         assert own.translate(line, beam_size=None).token_scores == expected.token_scores
     assert any(
         own.translate(line, beam_size=1).tokens != own.translate(line).tokens for line in LINES
+    )
+
+
+class Shouts(Constraint):
+    """No token of the last four letters."""
+
+    def restrict(self, log_probs, requests, position, written):
+        log_probs[..., self.target.ids("rstu")] = NEVER
+
+
+def test_a_constraint_is_one_of_its_own_and_nothing_is_imported_for_it(translator):
+    lines = [*LINES, "ihgf"]
+    free = translator.translate(lines, min_length=5)
+    ways = {"min_length": 5, "constraint": f"{__name__}:Shouts"}
+    found = translator.translate(lines, **ways)
+    assert set("rstu") & {token for one in free for token in one.tokens}
+    assert not set("rstu") & {token for one in found for token in one.tokens}
+    assert [translator.translate(x, **ways).text for x in lines] == [x.text for x in found]
+    for name, problem in (
+        ("antigravity:fly", "the module antigravity is not imported"),
+        (f"{__name__}:Missing", f"the module {__name__} has no such class"),
+        (f"{__name__}:Translator", "it must be a class that extends regard.search.Constraint"),
+    ):
+        said = refusal(ConfigError, translator.translate, "a", constraint=name)
+        assert said == f"search: constraint = {name}, but {problem}"
+    assert "antigravity" not in sys.modules
+
+
+def test_an_old_name_of_a_setting_is_its_new_one_and_is_warned_of(translator):
+    for line in ("abab", "aab"):
+        with pytest.warns(RenamedSettingWarning, match="search.constraint = .repetition_pattern"):
+            old = translator.translate(line, same_pattern=True)
+        assert old.tokens == translator.translate(line, constraint="repetition_pattern").tokens
+        with pytest.warns(RenamedSettingWarning, match="search.same_pattern is now"):
+            off = translator.translate(line, same_pattern=False)
+        assert off.tokens == translator.translate(line).tokens
+
+
+def test_options_can_be_checked_without_a_line():
+    own = Translator(saved("luong2015", beam_size=3, length_penalty=0.5))
+    options = own.search_options(nbest=5, banned=["k"], candidates=2, tree=True)
+    assert options.config == replace(own.settings.search, nbest=5, beam_size=5)
+    assert (options.num_candidates, options.keep_tree) == (2, True)
+    assert options.banned == {own.target.vocabulary.ids(["k"])[0]}
+    assert own.search_options(temperature=1.0).config.beam_size == 1
+    sentence = "prefix = 'x', but the model never writes it; a symbol of its targets would do"
+    assert refusal(InputError, own.search_options, prefix="x") == sentence
+    assert refusal(InputError, own.search_options, candidates=-1) == (
+        "candidates = -1, but it must be a whole number, at least 0"
     )
 
 
@@ -333,8 +385,8 @@ def test_lines_of_many_askers_are_answered_together_as_each_would_be_alone():
     lines = ["abc", " ", "jihgfedcba", "ff"]
     asked = [(line, way) for line in lines for way in ways]
     told = []
-    together = translator.answer(
-        [one for line, way in asked for one in translator.ask([line], **way)], told.append
+    together = translator.translate_prepared(
+        [one for line, way in asked for one in translator.prepare([line], **way)], told.append
     )
     assert sum(told) == len(asked)
     for (line, way), answer in zip(asked, together, strict=True):
@@ -342,30 +394,3 @@ def test_lines_of_many_askers_are_answered_together_as_each_would_be_alone():
         assert answer.to_json() == alone.to_json()
         assert (answer.layers is None) == (alone.layers is None)
         assert answer.layers is None or (answer.layers == alone.layers).all()
-
-
-def test_marks_of_a_pattern_stay_in_their_places():
-    sides = side(SOURCE + "、;"), side(TARGET + "、;")
-    couplets = Translator(saved("bahdanau2015", sides=sides))
-    for line in ("ab、cd", "a;、b、c", "abcdef"):
-        found = couplets.translate(line, same_pattern=True, beam_size=3, nbest=3)
-        for answer in found.alternatives:
-            for token, letter in zip(answer.tokens, line, strict=True):
-                assert (token == letter) == (letter in "、;")
-                assert token in TARGET or token == letter
-
-
-def test_a_prefix_goes_before_a_mark():
-    sides = side(SOURCE + "、"), side(TARGET + "、")
-    couplets = Translator(saved("bahdanau2015", sides=sides))
-    assert couplets.translate("a、b", same_pattern=True, prefix="kl").text.startswith("kl")
-
-
-def test_a_pattern_is_followed_and_no_letter_is_copied(translator):
-    for line in ("abab", "aab", "abcabc", "a"):
-        found = translator.translate(line, same_pattern=True, beam_size=3, nbest=3)
-        for answer in found.alternatives:
-            assert len(answer.tokens) == len(line)
-            assert not set(answer.tokens) & set(line)
-            assert not any(answer.unknown)
-            assert [answer.tokens.index(x) for x in answer.tokens] == [line.index(x) for x in line]

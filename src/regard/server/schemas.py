@@ -1,52 +1,89 @@
-"""What goes over the wire, as decision 0004 has it: requests, read strictly, and answers."""
+"""The bodies of requests and answers (decision 0004); requests are read strictly.
 
-from typing import Annotated, Any, Literal
+What a request may say of the search is made from `SearchConfig`, where it is declared.
+"""
 
-from pydantic import BaseModel, ConfigDict, Field
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-Whole = Annotated[int, Field(ge=1)]
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from regard.config.checks import Bound, at_most, named_part, number_of, types_of
+from regard.config.documentation import document
+from regard.config.renamed_settings import RENAMED_SETTINGS, SUCCESSOR_VALUES, with_new_names
+from regard.config.settings import SearchConfig
+
 Count = Annotated[int, Field(ge=0)]
 Step = Annotated[str, Field(pattern=r"^(0|[1-9][0-9]{0,8})$")]
 
+MIN_TEMPERATURE = 0.001
+"""Smallest temperature except 0: logits divided by less would overflow."""
 
-class _Strict(BaseModel):
-    """A field that nobody knows, or a value of another type, is refused."""
+NOT_IN_A_REQUEST = {"batch_size"}
+"""Search settings that are the server's own business."""
+
+STRICTER: dict[str, tuple[Bound, ...]] = {
+    "length_penalty": (at_most(10),),
+    "temperature": (at_most(100),),
+}
+"""Bounds of a request besides those of the settings."""
+
+NOTES = {"temperature": f"Between 0 and {MIN_TEMPERATURE} is refused."}
+CONSTRAINTS = {"at least": "ge", "above": "gt", "at most": "le", "below": "lt"}
+"""What pydantic calls each kind of bound."""
+
+
+class StrictModel(BaseModel):
+    """A body in which an unknown field, or a value of another type, is refused."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
 
 
-class SearchOptions(_Strict):
-    """How to search; what is left out is the model's own."""
-
-    beam_size: Whole | None = Field(None, description="Hypotheses kept at each position.")
-    nbest: Whole | None = Field(None, description="Outputs for a line, best first.")
-    length_penalty: Annotated[float, Field(ge=0, le=10)] | None = Field(
-        None, description="Exponent of the length that a hypothesis' score is divided by."
-    )
-    stop: Literal["full", "likeliest"] | None = Field(
-        None,
-        description="When a beam is done: full, as many have ended as are kept; likeliest, and "
-        "none that is still being written is likelier.",
-    )
-    max_length: Whole | None = Field(None, description="Most symbols of an output.")
-    min_length: Count | None = Field(None, description="Fewest symbols of an output.")
-    same_length: bool | None = Field(None, description="As many symbols as the source has.")
-    same_pattern: bool | None = Field(
-        None, description="As many, repeated where the source repeats one, only marks copied."
-    )
-    temperature: Annotated[float, Field(ge=0, le=100)] | None = Field(
-        None,
-        description="Draw each symbol, from logits divided by this, at least 0.001; 0 for not.",
-    )
-    top_k: Count | None = Field(None, description="Sample among so many, 0 for all.")
-    top_p: Annotated[float, Field(gt=0, le=1)] | None = Field(
-        None, description="Sample among the likeliest that together have this probability."
-    )
-    seed: Count | None = Field(None, description="Where the randomness of sampling begins.")
+def search_fields() -> dict[str, Any]:
+    """Return a field for each search setting, as `create_model` takes it; all may be left out."""
+    types = types_of(SearchConfig)
+    current = {
+        entry.name: (
+            _type_in_a_request(entry.name, types[entry.name]) | None,
+            Field(None, description=" ".join(filter(None, (entry.text, NOTES.get(entry.name))))),
+        )
+        for entry in document(SearchConfig)
+        if entry.name not in NOT_IN_A_REQUEST
+    }
+    return current | dict(_old_fields())
 
 
-class TranslateRequest(SearchOptions):
-    """Lines to translate, and how."""
+def _old_fields() -> Iterator[tuple[str, Any]]:
+    """Yield a field for each old name of a search setting; it says what it is called now."""
+    for old, new in RENAMED_SETTINGS.items():
+        section, _, name = old.partition(".")
+        if section == "search":
+            successor = f"{new.removeprefix('search.')} = {SUCCESSOR_VALUES[old][True]}"
+            description = f"Old name: true is {successor}."
+            extra: Any = {"deprecated": True}
+            yield name, (bool | None, Field(None, description=description, json_schema_extra=extra))
+
+
+def _type_in_a_request(name: str, hint: Any) -> Any:
+    """Return a setting's type with its bounds, as pydantic states them."""
+    if named_part(hint) is not None:
+        # what it may name is known when the request comes
+        return str
+    if (number := number_of(hint)) is None:
+        return hint
+    kind, bounds = number
+    limits: Any = {CONSTRAINTS[x.words]: x.limit for x in (*bounds, *STRICTER.get(name, ()))}
+    return Annotated[kind, Field(**limits)]
+
+
+if TYPE_CHECKING:
+    SearchSettings = StrictModel
+else:
+    SearchSettings = create_model("SearchSettings", __base__=StrictModel, **search_fields())
+
+
+class TranslateRequest(SearchSettings):
+    """Lines to translate, and how; search settings that are left out are the model's own."""
 
     text: str | list[str] = Field(description="A line or several; a blank one has a blank answer.")
     model: str | None = Field(None, description="By name; the first one without.")
@@ -66,10 +103,15 @@ class TranslateRequest(SearchOptions):
         "copy", description="An unknown symbol: copy what was looked at, or mark it �."
     )
 
-    def asked(self) -> dict[str, Any]:
-        """Return what `Translator.ask` takes besides the lines; what was left out is left out."""
-        search = {name: getattr(self, name) for name in SearchOptions.model_fields}
-        return {name: value for name, value in search.items() if value is not None} | {
+    def search_settings(self) -> dict[str, Any]:
+        """Return the search settings that the request gives."""
+        settings = {name: getattr(self, name) for name in SearchSettings.model_fields}
+        given_settings = {name: value for name, value in settings.items() if value is not None}
+        return with_new_names({"search": given_settings}, warn=False)["search"]
+
+    def call_options(self) -> dict[str, Any]:
+        """Return what `Translator.prepare` takes besides lines and search settings."""
+        return {
             "prefix": self.prefix,
             "pin": {int(step): position for step, position in self.pin.items()},
             "banned": self.banned,
@@ -79,7 +121,7 @@ class TranslateRequest(SearchOptions):
         }
 
 
-class RescorePair(_Strict):
+class RescorePair(StrictModel):
     """A source and the target to score."""
 
     source: str = Field(description="A line; not blank.")
@@ -88,7 +130,7 @@ class RescorePair(_Strict):
     )
 
 
-class RescoreRequest(_Strict):
+class RescoreRequest(StrictModel):
     """Targets to score; the model does not search."""
 
     pairs: list[RescorePair] = Field(description="Sources with their targets.")

@@ -1,12 +1,12 @@
-"""Rules where models would break them: lines that would end early, words that would be written."""
+"""Limits where models would break them: lines that would end early, words that would be written."""
 
 import numpy as np
 import pytest
 import torch
 
 from regard.search import Request, search
+from regard.search.output_limits import OutputLimits
 from regard.search.ranking import NEVER
-from regard.search.rules import Rules
 from search_cases import FEW, lines, model
 from search_options import wanted
 
@@ -28,14 +28,14 @@ def test_no_line_ends_before_its_time(beam_size):
         assert len(answers[0].words) == len(request.source)
 
 
-def test_each_line_has_rules_of_its_own():
+def test_each_line_has_limits_of_its_own():
     requests = [Request((4, 4, 4)), Request((4,), prefix=(5, 6)), Request((4,))]
-    rules = Rules(requests, wanted(same_length=True, banned=frozenset({5})), None, CPU)
+    limits = OutputLimits(requests, wanted(same_length=True, banned=frozenset({5})), None, CPU)
 
     def allowed(numbers, position):
         """Return the words, of eight, that may stand there in the first slot of each line."""
         scores = torch.zeros(len(numbers), 2, 8)
-        scores = rules.apply(scores, np.array(numbers), position, NOTHING)
+        scores = limits.apply(scores, np.array(numbers), position, NOTHING)
         assert scores[:, 0].equal(scores[:, 1])
         return [(row > NEVER).nonzero()[:, 0].tolist() for row in scores[:, 0]]
 

@@ -1,4 +1,4 @@
-"""What is asked of a translator, as it was read: lines, pairs, and how each is to be translated."""
+"""Lines and pairs as a translator takes them: checked, tokenized, ready to be searched."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -6,7 +6,7 @@ from typing import Any, Literal, final
 
 from regard.choices import UnknownMode
 from regard.errors import InputError
-from regard.search import Options, Request
+from regard.search import Request, SearchOptions
 from regard.translator.translation import Translation
 
 
@@ -38,7 +38,7 @@ def pair_of(pair: Any, name: str) -> tuple[str, str | Sequence[str | None]]:
 
 
 @dataclass(frozen=True)
-class Reading:
+class TokenizedLine:
     """A line as the model reads it."""
 
     text: str
@@ -66,11 +66,10 @@ class Reading:
 
 @final
 @dataclass(frozen=True)
-class Asked:
-    """A line that was read, and how it is to be translated; a blank one makes no request."""
+class PreparedLine:
+    """A line that is ready to be searched, and how; a blank one has no request."""
 
-    reading: Reading
+    line: TokenizedLine
     request: Request | None
-    options: Options
-    batch_size: int
+    options: SearchOptions
     unknown: UnknownMode

@@ -1,0 +1,30 @@
+"""Settings that name a part: regard's own parts, and those that `regard.extensions` registers."""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal, get_args
+
+from regard.config.checks import Names, refuse
+
+ScoreName = Literal[
+    "additive",
+    "concat",
+    "dot",
+    "scaled_dot",
+    "bilinear",
+    "gaussian",
+    "gaussian_learned",
+    "location",
+]
+TokenizerName = Literal["characters", "words", "symbols", "tagged", "sounds", "unigram", "bpe"]
+
+ScoreSetting = Annotated[str, Names(get_args(ScoreName), "score")]
+TokenizerSetting = Annotated[str, Names(get_args(TokenizerName), "tokenizer")]
+ConstraintSetting = Annotated[str, Names(("none",), "constraint")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CustomDecoderConfig:
+    """What the config of a decoder of one's own extends; its fields are settings like any other."""
+
+    def __post_init__(self) -> None:
+        refuse("model.decoder", self)

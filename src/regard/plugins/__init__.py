@@ -1,0 +1,1 @@
+"""Extensions that come with regard, for one task each; the library itself knows none of them."""

@@ -1,0 +1,76 @@
+"""The constraint of couplets: repeat where the source repeats, copy its marks and nothing else."""
+
+import pytest
+
+from regard.plugins.repetition_pattern import RepetitionPattern
+from regard.search import Request, search
+from regard.text.vocabulary import SPECIALS, Vocabulary
+from regard.translator import Translator
+from search_options import wanted
+from small_models import SOURCE, TARGET, saved, side
+
+# id 9 is a mark
+VOCABULARY = Vocabulary((*SPECIALS, *"klmno、qrstu"))
+
+
+@pytest.mark.parametrize("name", ["bahdanau2015", "vaswani2017"])
+@pytest.mark.parametrize(("beam_size", "temperature"), [(1, 0.0), (4, 0.0), (3, 1.0)])
+def test_a_pattern_is_followed_and_nothing_is_copied(name, beam_size, temperature):
+    sources = [(5, 9, 5, 7), (4, 4), (8, 5, 8, 8, 5), (6,)]
+    patterns = [(-1, -1, 0, -1), (-1, 0), (-1, -1, 0, 0, 1), (-1,)]
+    # where a source has 9, so has what is written, though it may stand nowhere else
+    fixed = [{at: 9 for at, word in enumerate(source) if word == 9} for source in sources]
+    barred = [frozenset([*source, 9]) for source in sources]
+    requests = [
+        Request(source, source_tokens=tuple(VOCABULARY.tokens(source))) for source in sources
+    ]
+    options = wanted(
+        beam_size=beam_size,
+        nbest=beam_size,
+        temperature=temperature,
+        constraint=RepetitionPattern(VOCABULARY),
+    )
+    built = saved(name).model
+    found = search([built], requests, options)
+    for source, pattern, marks, never, answers in zip(
+        sources, patterns, fixed, barred, found, strict=True
+    ):
+        assert answers
+        for answer in answers:
+            assert len(answer.words) == len(source)
+            free = [word for at, word in enumerate(answer.words) if at not in marks]
+            assert not set(free) & never
+            assert all(answer.words[at] == word for at, word in marks.items())
+            for at, earlier in enumerate(pattern):
+                same = [answer.words.index(word) for word in answer.words]
+                assert same[at] == (at if earlier < 0 else earlier)
+
+
+def test_marks_of_a_pattern_stay_in_their_places():
+    sides = side(SOURCE + "、;"), side(TARGET + "、;")
+    couplets = Translator(saved("bahdanau2015", sides=sides))
+    for line in ("ab、cd", "a;、b、c", "abcdef"):
+        found = couplets.translate(line, constraint="repetition_pattern", beam_size=3, nbest=3)
+        for answer in found.alternatives:
+            for token, letter in zip(answer.tokens, line, strict=True):
+                assert (token == letter) == (letter in "、;")
+                assert token in TARGET or token == letter
+
+
+def test_a_prefix_goes_before_a_mark():
+    sides = side(SOURCE + "、"), side(TARGET + "、")
+    couplets = Translator(saved("bahdanau2015", sides=sides))
+    assert couplets.translate("a、b", constraint="repetition_pattern", prefix="kl").text.startswith(
+        "kl"
+    )
+
+
+def test_a_pattern_is_followed_and_no_letter_is_copied():
+    translator = Translator(saved("luong2015"))
+    for line in ("abab", "aab", "abcabc", "a"):
+        found = translator.translate(line, constraint="repetition_pattern", beam_size=3, nbest=3)
+        for answer in found.alternatives:
+            assert len(answer.tokens) == len(line)
+            assert not set(answer.tokens) & set(line)
+            assert not any(answer.unknown)
+            assert [answer.tokens.index(x) for x in answer.tokens] == [line.index(x) for x in line]
