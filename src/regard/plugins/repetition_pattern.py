@@ -17,7 +17,7 @@ from typing_extensions import override
 from regard.extensions import register_constraint
 from regard.search import NEVER, Constraint, Request
 from regard.search.constraints import TargetVocabulary
-from regard.symbols import UNKNOWN
+from regard.special_tokens import UNKNOWN
 
 NEW = -1
 """The earlier place of a token that stands for the first time."""

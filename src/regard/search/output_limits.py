@@ -13,7 +13,7 @@ from torch import Tensor
 from regard.search.options import SearchOptions
 from regard.search.ranking import NEVER
 from regard.search.request import Request
-from regard.symbols import BOS, EOS, PAD
+from regard.special_tokens import BOS, EOS, PAD
 
 FREE = -1
 """The exact length of a line that may have any."""

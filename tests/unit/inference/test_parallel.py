@@ -24,8 +24,8 @@ def threads():
 
 def test_lines_go_together_by_length_and_none_is_lost(threads):
     threads(1)
-    found = batches_by_length([3, 20, 8, 9, 1, 20, 10], batch_size=2, min_lines=1, device=CPU)
-    assert found == [[1, 5], [6, 3], [2, 0], [4]]
+    outputs = batches_by_length([3, 20, 8, 9, 1, 20, 10], batch_size=2, min_lines=1, device=CPU)
+    assert outputs == [[1, 5], [6, 3], [2, 0], [4]]
     assert batches_by_length([], batch_size=2, min_lines=1, device=CPU) == []
 
 
@@ -43,8 +43,8 @@ def test_few_lines_are_shared_out_among_the_cores_unless_too_few(threads):
 
 
 def test_a_gpu_is_given_whole_tiles():
-    found = batches_by_length([5] * 100, batch_size=32, min_lines=51, device=torch.device("cuda"))
-    assert [len(numbers) for numbers in found] == [51, 49]
+    outputs = batches_by_length([5] * 100, batch_size=32, min_lines=51, device=torch.device("cuda"))
+    assert [len(numbers) for numbers in outputs] == [51, 49]
 
 
 def test_batches_are_worked_on_at_once_and_each_product_has_one_thread(threads):
@@ -55,8 +55,8 @@ def test_batches_are_worked_on_at_once_and_each_product_has_one_thread(threads):
         meeting.wait()
         return torch.get_num_threads(), sum(batch)
 
-    found = {tuple(batch): result for batch, result in run_on_all_cores(work, [[1, 2], [3]], CPU)}
-    assert found == {(1, 2): (1, 3), (3,): (1, 3)}
+    outputs = {tuple(batch): result for batch, result in run_on_all_cores(work, [[1, 2], [3]], CPU)}
+    assert outputs == {(1, 2): (1, 3), (3,): (1, 3)}
     assert torch.get_num_threads() == 2
 
 
@@ -71,24 +71,24 @@ def test_an_error_in_a_batch_is_passed_on_and_the_threads_are_given_back(threads
         list(run_on_all_cores(work, [[number] for number in range(count)], CPU))
     assert torch.get_num_threads() == 2
     # a thread that comes later has as many as before
-    seen = []
-    late = threading.Thread(target=lambda: seen.append(torch.get_num_threads()))
+    counts = []
+    late = threading.Thread(target=lambda: counts.append(torch.get_num_threads()))
     late.start()
     late.join()
-    assert seen == [2]
+    assert counts == [2]
 
 
 @pytest.mark.parametrize("name", ["bahdanau2015", "vaswani2017"])
 def test_the_answer_is_the_same_on_any_number_of_cores_to_the_last_bit(threads, name):
     built = model(name)
     requests = lines(50, longest=20)
-    found = []
+    outputs = []
     for count in (1, 2, 3):
         threads(count)
         options = wanted(beam_size=3, nbest=3, max_length=5, banned=FEW, batch_size=16)
-        found.append(search([built], requests, options))
-    for other in found[1:]:
-        for answers, expected in zip(other, found[0], strict=True):
+        outputs.append(search([built], requests, options))
+    for other in outputs[1:]:
+        for answers, expected in zip(other, outputs[0], strict=True):
             assert [a.words for a in answers] == [b.words for b in expected]
             assert [a.scores for a in answers] == [b.scores for b in expected]
             for one, same in zip(answers, expected, strict=True):

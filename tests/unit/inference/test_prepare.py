@@ -41,7 +41,7 @@ def test_a_tied_matrix_is_read_by_rows_and_written_by_columns():
     assert torch.equal(prepared.readout.weight, built.target_embedding.weight)
 
 
-def test_of_a_model_that_learns_no_more_it_is_kept_until_a_weight_changes():
+def test_a_frozen_model_is_cached_until_a_weight_changes():
     built = model("bahdanau2015").requires_grad_(False)
     first = prepare_for_inference(built).model
     assert prepare_for_inference(built).model is first
@@ -71,7 +71,7 @@ def test_a_search_after_an_update_is_that_of_the_updated_model(fused):
     assert [a[0].scores for a in after] != [b[0].scores for b in before]
 
 
-def test_it_goes_when_the_model_goes():
+def test_the_cache_does_not_keep_a_model_alive():
     built = model("cho2014").requires_grad_(False)
     prepared = weakref.ref(prepare_for_inference(built).model)
     assert prepared() is not None

@@ -29,13 +29,13 @@ def test_a_source_is_padded_a_little_and_by_its_length_alone():
     assert all(n <= padded_length(n) < max(9, 1.25 * n) or n <= 32 for n in range(1, 2000))
 
 
-def counted(monkeypatch):
+def count_tiles(monkeypatch):
     """Return a list to which every step adds how many tiles it computed."""
     real, tiles = TiledBatch.step, []
 
-    def step(self, words, imposed):
+    def step(self, tokens, imposed):
         tiles.append(self.num_tiles)
-        return real(self, words, imposed)
+        return real(self, tokens, imposed)
 
     monkeypatch.setattr(TiledBatch, "step", step)
     return tiles
@@ -44,10 +44,10 @@ def counted(monkeypatch):
 def test_lines_that_are_done_leave_in_whole_tiles(monkeypatch, threads):
     threads(1)
     requests = [Request((4 + n % 7, 4 + n % 5, 4 + n % 3)) for n in range(70)]
-    tiles = counted(monkeypatch)
+    tiles = count_tiles(monkeypatch)
     options = wanted(max_length=6, banned=FEW, batch_size=70)
-    found = search([model("bahdanau2015")], requests, options)
-    lengths = [len(answer.words) for (answer,) in found]
+    answers = search([model("bahdanau2015")], requests, options)
+    lengths = [len(answer.words) for (answer,) in answers]
     # a line of n words takes n + 1 steps, the last for EOS
     left = [sum(n >= step for n in lengths) for step in range(max(lengths) + 1)]
     assert tiles == [-(-count // TILE_ROWS) for count in left]
@@ -56,7 +56,7 @@ def test_lines_that_are_done_leave_in_whole_tiles(monkeypatch, threads):
 
 def test_at_the_first_step_a_line_has_one_row_however_wide_the_beam(monkeypatch, threads):
     threads(1)
-    tiles = counted(monkeypatch)
+    tiles = count_tiles(monkeypatch)
     options = wanted(beam_size=5, min_length=2, max_length=2)
     search([model("bahdanau2015")], [Request((5, 9))] * 32, options)
     assert tiles == [1, 5, 5]
@@ -67,11 +67,11 @@ def test_only_what_changes_is_copied():
     assert tiles.gather(np.arange(2)) is tiles
     several = tiles.gather(np.array([1, 1, 0]))
     assert torch.equal(several.memories[0].mask[:3].sum(dim=1), torch.tensor([1, 1, 2]))
-    moved, _, _ = several.step(torch.tensor([4, 5, 6]), None)
+    stepped, _, _ = several.step(torch.tensor([4, 5, 6]), None)
     # rows of one source change places: their states move, what they look at need not
-    swapped = moved.gather(np.array([1, 0, 2]))
+    swapped = stepped.gather(np.array([1, 0, 2]))
     assert swapped.memories[0] is several.memories[0]
-    assert torch.equal(swapped.states[0].shown[:3], moved.states[0].shown[[1, 0, 2]])
+    assert torch.equal(swapped.states[0].shown[:3], stepped.states[0].shown[[1, 0, 2]])
     left = swapped.gather(np.array([2]))
     assert torch.equal(left.memories[0].keys[0], tiles.memories[0].keys[0])
     # of two tiles only the one that lost a row is filled anew
@@ -84,9 +84,9 @@ def test_only_what_changes_is_copied():
 
 def lies_whole(record):
     """Return whether every tensor of a record is one block of memory, no view into a larger one."""
-    found = []
-    each_part(lambda part: found.append(part.is_contiguous()) or part, record)
-    return all(found)
+    contiguous = []
+    each_part(lambda part: contiguous.append(part.is_contiguous()) or part, record)
+    return all(contiguous)
 
 
 @pytest.mark.parametrize("name", sorted(PRESETS))

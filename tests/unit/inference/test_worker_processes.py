@@ -22,19 +22,19 @@ from search_options import wanted
 BATCHES = [[number, number + 100] for number in range(7)]
 
 
-def in_order(found):
-    return sorted(found, key=lambda pair: pair[0])
+def in_order(outputs):
+    return sorted(outputs, key=lambda pair: pair[0])
 
 
 def test_every_batch_is_done_once_and_not_here():
     def work(batch):
         return sum(batch), os.getpid()
 
-    found = in_order(run_in_processes(work, BATCHES, 2))
-    assert [(batch, total) for batch, (total, _) in found] == [(b, sum(b)) for b in BATCHES]
-    who = {process for _, (_, process) in found}
-    assert len(who) == 2
-    assert os.getpid() not in who
+    outputs = in_order(run_in_processes(work, BATCHES, 2))
+    assert [(batch, total) for batch, (total, _) in outputs] == [(b, sum(b)) for b in BATCHES]
+    process_ids = {process for _, (_, process) in outputs}
+    assert len(process_ids) == 2
+    assert os.getpid() not in process_ids
     assert multiprocessing.active_children() == []
 
 
@@ -46,14 +46,14 @@ def test_what_a_killed_process_leaves_is_done_here():
             os.kill(os.getpid(), signal.SIGKILL)
         return os.getpid()
 
-    found = {batch[0]: who for batch, who in run_in_processes(work, BATCHES, 2)}
-    assert sorted(found) == list(range(7))
+    outputs = {batch[0]: process for batch, process in run_in_processes(work, BATCHES, 2)}
+    assert sorted(outputs) == list(range(7))
     # 1 came before, 5 would have come after
-    assert found[3] == found[5] == here
-    assert here not in (found[0], found[1], found[2], found[4], found[6])
+    assert outputs[3] == outputs[5] == here
+    assert here not in (outputs[0], outputs[1], outputs[2], outputs[4], outputs[6])
 
 
-def test_an_error_is_told_as_itself():
+def test_an_error_is_raised_as_itself():
     def work(batch):
         if batch[0] == 2:
             raise ValueError("two")
@@ -64,7 +64,7 @@ def test_an_error_is_told_as_itself():
     assert multiprocessing.active_children() == []
 
 
-def test_nobody_goes_on_where_nobody_listens():
+def test_workers_stop_with_their_caller():
     never = threading.Event()
 
     def work(batch):
@@ -72,9 +72,9 @@ def test_nobody_goes_on_where_nobody_listens():
             never.wait(60)
         return 0
 
-    found = run_in_processes(work, BATCHES, 2)
-    next(found)
-    found.close()
+    outputs = run_in_processes(work, BATCHES, 2)
+    next(outputs)
+    outputs.close()
     assert multiprocessing.active_children() == []
 
 
@@ -101,9 +101,11 @@ def test_answers_are_those_of_threads(monkeypatch, beam_size):
     try:
         for processes in (False, True):
             monkeypatch.setattr(parallel, "worth_processes", lambda *_, yes=processes: yes)
-            seen = []
-            answers.append(search([model("bahdanau2015")], requests, options, progress=seen.append))
-            assert sum(seen) == 60
+            num_done = []
+            answers.append(
+                search([model("bahdanau2015")], requests, options, progress=num_done.append)
+            )
+            assert sum(num_done) == 60
     finally:
         torch.set_num_threads(before)
     for one, other in zip(*answers, strict=True):
