@@ -6,6 +6,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from regard.kernels import Call, Decision
+from regard.kernels.messages import NOTHING_FASTER
 from regard.nn.encoded import Encoded
 
 
@@ -21,4 +22,4 @@ class Encoder(nn.Module, ABC):
 
     def explain(self, call: Call) -> dict[str, Decision]:
         """Return what runs in training, part by part, and why."""
-        return {"encoder": Decision("plain PyTorch", "nothing faster exists yet")}
+        return {"encoder": Decision("plain PyTorch", NOTHING_FASTER)}

@@ -6,13 +6,13 @@ import torch
 from torch import Tensor
 
 
-def cast_for_autocast(first: Tensor, *others: Tensor | None) -> list[Any]:
-    """Return all in the type that autocast asks for, or as they are where it is off."""
-    tensors = [first, *others]
-    if not torch.is_autocast_enabled(first.device.type):
+def cast_for_autocast(tensor: Tensor, *others: Tensor | None) -> list[Any]:
+    """Return all in the type that autocast asks for, or as they are if it is off."""
+    tensors = [tensor, *others]
+    if not torch.is_autocast_enabled(tensor.device.type):
         return tensors
-    dtype = torch.get_autocast_dtype(first.device.type)
-    return [None if tensor is None else _cast(tensor, dtype) for tensor in tensors]
+    dtype = torch.get_autocast_dtype(tensor.device.type)
+    return [None if part is None else _cast(part, dtype) for part in tensors]
 
 
 def _cast(tensor: Tensor, dtype: torch.dtype) -> Tensor:

@@ -86,9 +86,9 @@ def bidirectional_gru_after_scan(
     """`reference.bidirectional_gru_after_scan`: two scans, the second of each line reversed."""
     forward_states = _gru_after_scan(x, h, forward)
     backward_states = _gru_after_scan(reverse(x, mask), h, backward)
-    last = [last_visible(states, mask, h) for states in (forward_states, backward_states)]
+    last_states = [last_visible(states, mask, h) for states in (forward_states, backward_states)]
     output = torch.cat([forward_states, reverse(backward_states, mask)], dim=-1)
-    return output.masked_fill(~mask[..., None], 0.0), torch.cat(last, dim=-1)
+    return output.masked_fill(~mask[..., None], 0.0), torch.cat(last_states, dim=-1)
 
 
 def _gru_after_scan(

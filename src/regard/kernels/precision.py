@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import torch
 
 from regard.kernels.dispatch import Alternatives, Implementation
+from regard.kernels.messages import NEEDS_CUDA, setting_is
 
 
 def bfloat16_instructions() -> list[str]:
@@ -32,14 +33,14 @@ class PrecisionRequest(NamedTuple):
 
 def _why_not_bfloat16(request: PrecisionRequest) -> str | None:
     if request.setting != "bfloat16":
-        return f"train.precision is {request.setting}"
+        return setting_is("train.precision", request.setting)
     return None if has_bfloat16(request.device) else "this CPU would emulate it"
 
 
 def _why_not_tf32(request: PrecisionRequest) -> str | None:
     if request.device != "cuda":
-        return "needs a CUDA device"
-    return None if request.setting == "tf32" else f"train.precision is {request.setting}"
+        return NEEDS_CUDA
+    return None if request.setting == "tf32" else setting_is("train.precision", request.setting)
 
 
 def _autocast(enabled: bool) -> Callable[[str], torch.autocast]:

@@ -40,7 +40,7 @@ def masked_softmax(
     scores: Float[Tensor, "*B T S"], mask: Bool[Tensor, "*#B #T S"]
 ) -> Float[Tensor, "*B T S"]:
     """Softmax over the visible positions; a row with none visible is all zero, never NaN."""
-    # the lowest finite number, not -inf: a hidden row would be -inf - (-inf) on the way back
+    # the lowest finite number, not -inf: a hidden row would be -inf - (-inf) in the backward pass
     weights = scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(dim=-1)
     return weights.masked_fill(~mask, 0.0)
 
@@ -168,16 +168,16 @@ def _bidirectional(
     mask: Bool[Tensor, "B T"],
     directions: tuple[CellWeights, CellWeights],
 ) -> tuple[Float[Tensor, "B T 2*D"], Float[Tensor, "B 2*D"]]:
-    times, outputs, last = range(x.shape[1]), [], []
+    times, outputs, last_states = range(x.shape[1]), [], []
     for order, (W, U, b) in zip((times, times[::-1]), directions, strict=True):
         projected, state, states = functional.linear(x, W, b), h, {}
         for t in order:
             new = step(projected[:, t], state, U)
             state = states[t] = torch.where(mask[:, t, None], new, state)
         outputs.append(torch.stack([states[t] for t in times], dim=1))
-        last.append(state)
+        last_states.append(state)
     output = torch.cat(outputs, dim=-1).masked_fill(~mask[..., None], 0.0)
-    return output, torch.cat(last, dim=-1)
+    return output, torch.cat(last_states, dim=-1)
 
 
 def lstm_scan(

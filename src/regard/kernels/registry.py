@@ -22,11 +22,12 @@ from regard.kernels.cpu import (
     recurrent_attention,
 )
 from regard.kernels.dispatch import Call, Implementation, Op
+from regard.kernels.messages import EXACT, NEEDS_CUDA, NOTHING_FASTER
 
 
 def _needs_triton(call: Call) -> str | None:
     if call.device != "cuda":
-        return "needs a CUDA device"
+        return NEEDS_CUDA
     if call.dtype not in (torch.float32, torch.bfloat16):
         return f"computes in float32 and bfloat16, not {str(call.dtype).removeprefix('torch.')}"
     return None if find_spec("triton") else "is not installed; install it with: pip install triton"
@@ -42,7 +43,7 @@ def _needs_low_precision(call: Call) -> str | None:
 
 def _needs_odd_width(call: Call) -> str | None:
     if call.device != "cuda" or call.precision != "bfloat16":
-        return "needs a CUDA device and train.precision = bfloat16"
+        return f"{NEEDS_CUDA} and train.precision = bfloat16"
     aligned = call.arguments and call.arguments[0].shape[-1] % fused_torch.ALIGNED_WIDTH == 0
     return "the width needs no padding" if aligned else None
 
@@ -86,8 +87,7 @@ def _custom_autograd(run: Callable[..., Any], reason: str, *faster: Implementati
 
 
 _TRITON = "regard.kernels.triton"
-_EXACT = "PyTorch computes exactly this function"
-_PLAIN = "plain PyTorch", "nothing faster exists yet"
+_PLAIN = "plain PyTorch", NOTHING_FASTER
 _RESET = "PyTorch's GRU resets after the product"
 _LOOP = "only what the state needs is in the loop"
 
@@ -100,7 +100,7 @@ OPS = {
                 "products of odd widths are slow",
                 _needs_odd_width,
             ),
-            Implementation(functional.linear, "torch.nn.functional.linear", _EXACT),
+            Implementation(functional.linear, "torch.nn.functional.linear", EXACT),
         )
     ),
     "dropout": Op(
@@ -111,7 +111,7 @@ OPS = {
                 "PyTorch draws the numbers one by one",
                 _needs_cpu,
             ),
-            Implementation(reference.dropout, "torch.nn.functional.dropout", _EXACT),
+            Implementation(reference.dropout, "torch.nn.functional.dropout", EXACT),
         )
     ),
     "masked_softmax": _only(reference.masked_softmax, *_PLAIN),
@@ -125,9 +125,7 @@ OPS = {
                 "PyTorch fuses nothing if weights are dropped",
                 _needs_weight_dropout,
             ),
-            Implementation(
-                fused_torch.scaled_dot_attention, "scaled_dot_product_attention", _EXACT
-            ),
+            Implementation(fused_torch.scaled_dot_attention, "scaled_dot_product_attention", EXACT),
         )
     ),
     "additive_attention": _custom_autograd(
@@ -135,11 +133,11 @@ OPS = {
         "tile by tile; tanh is not saved",
         triton("additive_attention", f"{_TRITON}.additive_attention"),
     ),
-    "elman_scan": _only(fused_torch.elman_scan, "torch.rnn_tanh", _EXACT),
+    "elman_scan": _only(fused_torch.elman_scan, "torch.rnn_tanh", EXACT),
     "gru_before_scan": _custom_autograd(
         gru_scan.gru_before_scan, _RESET, triton("gru_before_scan", f"{_TRITON}.gru_scan")
     ),
-    "gru_after_scan": _only(fused_torch.gru_after_scan, "torch.gru", _EXACT),
+    "gru_after_scan": _only(fused_torch.gru_after_scan, "torch.gru", EXACT),
     "bidirectional_gru_before_scan": _custom_autograd(
         gru_scan.bidirectional_gru_before_scan,
         _RESET,
@@ -148,10 +146,10 @@ OPS = {
     "bidirectional_gru_after_scan": Op(
         (
             triton("bidirectional_gru_after_scan", f"{_TRITON}.gru_scan", _needs_low_precision),
-            Implementation(fused_torch.bidirectional_gru_after_scan, "torch.gru", _EXACT),
+            Implementation(fused_torch.bidirectional_gru_after_scan, "torch.gru", EXACT),
         )
     ),
-    "lstm_scan": _only(fused_torch.lstm_scan, "torch.lstm", _EXACT),
+    "lstm_scan": _only(fused_torch.lstm_scan, "torch.lstm", EXACT),
     "look_then_move": _custom_autograd(
         recurrent_attention.look_then_move,
         _LOOP,
@@ -166,7 +164,7 @@ OPS = {
     "adadelta": Op(
         (
             triton("Adadelta", f"{_TRITON}.adadelta"),
-            Implementation(torch.optim.Adadelta, "torch.optim.Adadelta", _EXACT),
+            Implementation(torch.optim.Adadelta, "torch.optim.Adadelta", EXACT),
         )
     ),
 }

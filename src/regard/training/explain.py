@@ -2,13 +2,14 @@
 
 from regard.config.settings import TrainConfig
 from regard.kernels import PRECISIONS, Call, Decision, PrecisionRequest
+from regard.kernels.messages import NEEDS_CUDA
 from regard.models.seq2seq import Seq2Seq
 from regard.training.optimizer import explain_optimizer
 
 
 def why_not_cuda_graph(device: str) -> str | None:
     """Return why loss and gradients cannot be a CUDA graph on a device; None if they can."""
-    return None if device == "cuda" else "needs a CUDA device"
+    return None if device == "cuda" else NEEDS_CUDA
 
 
 def explain_training(model: Seq2Seq, config: TrainConfig, device: str) -> dict[str, Decision]:

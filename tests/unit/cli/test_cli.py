@@ -174,6 +174,27 @@ def test_the_doctor_names_every_op_and_finds_that_neighbours_do_not_matter(run):
     assert answer.err == "Next: regard demo dates\n"
 
 
+def test_the_doctor_shows_what_runs_for_each_part_of_a_model(run):
+    from regard.store import load_model
+    from regard.training.explain import explain_training
+
+    path = Path(__file__).parents[2] / "compat" / "bahdanau2015.regard"
+    answer = run("doctor", path)
+    assert answer.code == 0
+    rows = [re.split("  +", line) for line in answer.out.splitlines()]
+    saved = load_model(path)
+    for device in ("cpu", "cuda"):
+        assert [f"training on {device}", "runs as", "because"] in rows
+        decisions = explain_training(saved.model, saved.settings.train, device)
+        for part, decision in decisions.items():
+            assert [part, *decision] in rows
+    assert answer.err == f"Next: regard info {path}\n"
+
+
+def test_the_doctor_refuses_what_is_no_model(refused, pairs):
+    assert str(pairs) in refused("doctor", pairs)
+
+
 def test_the_doctor_fails_where_neighbours_matter_and_names_what_is_not_installed(run, monkeypatch):
     doctor = sys.modules["regard.cli.doctor"]
     monkeypatch.setattr(doctor, "_invariance", lambda: {"bahdanau2015": True, "cho2014": False})

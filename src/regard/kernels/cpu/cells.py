@@ -78,7 +78,7 @@ class Tape(ABC):
     def begin_backward(
         self,
         grad: "Tape",
-        before: Float[Tensor, "B T D"],
+        old_states: Float[Tensor, "B T D"],
         c: Float[Tensor, "B D"] | None,
     ) -> None:
         """Compute the factors that depend on no gradient, for all steps at once."""
@@ -89,16 +89,18 @@ class Tape(ABC):
     ) -> None:
         """Write the gates' gradients of a step; leave in dh and dc what bypasses U."""
 
-    def weight_gradient(self, grad: "Tape", before: Float[Tensor, "R D"]) -> Float[Tensor, "G D"]:
-        """Return dU, in one product over all steps; `before` are the old states."""
-        return grad.gates.flatten(0, 1).T @ before
+    def weight_gradient(
+        self, grad: "Tape", old_states: Float[Tensor, "R D"]
+    ) -> Float[Tensor, "G D"]:
+        """Return dU, in one product over all steps; from the states before each step."""
+        return grad.gates.flatten(0, 1).T @ old_states
 
 
 class _GRUTape(Tape):
     """What the two GRUs share: the last gates are r, z and n, and h ← h + z∘(n−h)."""
 
     @abstractmethod
-    def _reset_input(self, before: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
+    def _reset_input(self, old_states: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
         """Return what r is multiplied by, at every step."""
 
     @override
@@ -110,13 +112,13 @@ class _GRUTape(Tape):
     def begin_backward(
         self,
         grad: Tape,
-        before: Float[Tensor, "B T D"],
+        old_states: Float[Tensor, "B T D"],
         c: Float[Tensor, "B D"] | None,
     ) -> None:
         r, z, n = self.gates.chunk(3, dim=-1)
         self.r, self.h_factor = r.unbind(dim=1), (1 - z).unbind(dim=1)
-        self.r_factor = _sigmoid_backward(self._reset_input(before), r).unbind(dim=1)
-        self.zn_factor = _update_factors(before, z, n)
+        self.r_factor = _sigmoid_backward(self._reset_input(old_states), r).unbind(dim=1)
+        self.zn_factor = _update_factors(old_states, z, n)
         self.dr, _, self.dn = _steps(grad.gates, 3)
         self.dzn = _adjacent_gates(grad.gates[..., self.D :], 2)
 
@@ -136,8 +138,8 @@ class GRUBeforeTape(_GRUTape):
         return [Product(self.U[: 2 * self.D], self.gates[..., : 2 * self.D])]
 
     @override
-    def _reset_input(self, before: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
-        return before
+    def _reset_input(self, old_states: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
+        return old_states
 
     @override
     def begin_forward(self) -> None:
@@ -167,12 +169,12 @@ class GRUBeforeTape(_GRUTape):
     def begin_backward(
         self,
         grad: Tape,
-        before: Float[Tensor, "B T D"],
+        old_states: Float[Tensor, "B T D"],
         c: Float[Tensor, "B D"] | None,
     ) -> None:
-        super().begin_backward(grad, before, c)
+        super().begin_backward(grad, old_states, c)
         self.U_n = self.U[2 * self.D :]
-        self.dreset = torch.empty_like(before[:, 0], memory_format=torch.contiguous_format)
+        self.dreset = torch.empty_like(old_states[:, 0], memory_format=torch.contiguous_format)
 
     @override
     def step_backward(
@@ -184,11 +186,11 @@ class GRUBeforeTape(_GRUTape):
         dh.mul_(self.h_factor[t]).addcmul_(self.dreset, self.r[t])
 
     @override
-    def weight_gradient(self, grad: Tape, before: Float[Tensor, "R D"]) -> Float[Tensor, "G D"]:
+    def weight_gradient(self, grad: Tape, old_states: Float[Tensor, "R D"]) -> Float[Tensor, "G D"]:
         assert self.saved_columns is not None  # noqa: S101
         rz, n = grad.gates.flatten(0, 1).tensor_split([2 * self.D], dim=1)
         dU = torch.empty_like(self.U)
-        torch.mm(rz.T, before, out=dU[: 2 * self.D])
+        torch.mm(rz.T, old_states, out=dU[: 2 * self.D])
         torch.mm(n.T, self.saved_columns.flatten(0, 1), out=dU[2 * self.D :])
         return dU
 
@@ -210,7 +212,7 @@ class GRUAfterTape(_GRUTape):
         ]
 
     @override
-    def _reset_input(self, before: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
+    def _reset_input(self, old_states: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
         return self.between
 
     @override
@@ -236,10 +238,10 @@ class GRUAfterTape(_GRUTape):
     def begin_backward(
         self,
         grad: Tape,
-        before: Float[Tensor, "B T D"],
+        old_states: Float[Tensor, "B T D"],
         c: Float[Tensor, "B D"] | None,
     ) -> None:
-        super().begin_backward(grad, before, c)
+        super().begin_backward(grad, old_states, c)
         self.du_n = grad.between.unbind(dim=1)
 
     @override
@@ -252,11 +254,11 @@ class GRUAfterTape(_GRUTape):
         dh.mul_(self.h_factor[t])
 
     @override
-    def weight_gradient(self, grad: Tape, before: Float[Tensor, "R D"]) -> Float[Tensor, "G D"]:
+    def weight_gradient(self, grad: Tape, old_states: Float[Tensor, "R D"]) -> Float[Tensor, "G D"]:
         dU = torch.empty_like(self.U)
         rz = grad.gates[..., : 2 * self.D].flatten(0, 1)
-        torch.mm(rz.T, before, out=dU[: 2 * self.D])
-        torch.mm(grad.between.flatten(0, 1).T, before, out=dU[2 * self.D :])
+        torch.mm(rz.T, old_states, out=dU[: 2 * self.D])
+        torch.mm(grad.between.flatten(0, 1).T, old_states, out=dU[2 * self.D :])
         return dU
 
 
@@ -297,14 +299,14 @@ class LSTMTape(Tape):
     def begin_backward(
         self,
         grad: Tape,
-        before: Float[Tensor, "B T D"],
+        old_states: Float[Tensor, "B T D"],
         c: Float[Tensor, "B D"] | None,
     ) -> None:
         assert c is not None and self.saved_columns is not None  # noqa: S101, PT018
         i, f, g, o = self.gates.chunk(4, dim=-1)
         old_c = torch.cat([c[:, None], self.saved_columns[:, :-1]], dim=1)
         tanh_c = torch.tanh(self.saved_columns)
-        ifg_factor = before.new_empty(*before.shape[:2], 3, self.D)
+        ifg_factor = old_states.new_empty(*old_states.shape[:2], 3, self.D)
         _sigmoid_backward(g, i, grad_input=ifg_factor[:, :, 0])
         _sigmoid_backward(old_c, f, grad_input=ifg_factor[:, :, 1])
         _tanh_backward(i, g, grad_input=ifg_factor[:, :, 2])
@@ -338,11 +340,11 @@ def _adjacent_gates(gates: Float[Tensor, "B T G"], number: int) -> tuple[Tensor,
 
 
 def _update_factors(
-    before: Float[Tensor, "B T D"], z: Float[Tensor, "B T D"], n: Float[Tensor, "B T D"]
+    old_states: Float[Tensor, "B T D"], z: Float[Tensor, "B T D"], n: Float[Tensor, "B T D"]
 ) -> tuple[Tensor, ...]:
     """Return the factors from dh to the gradients of z and n in h + z∘(n−h), step by step."""
     factors = z.new_empty(*z.shape[:2], 2, z.shape[2])
-    torch.sub(n, before, out=factors[:, :, 0])
+    torch.sub(n, old_states, out=factors[:, :, 0])
     _sigmoid_backward(factors[:, :, 0], z, grad_input=factors[:, :, 0])
     _tanh_backward(z, n, grad_input=factors[:, :, 1])
     return factors.unbind(dim=1)

@@ -47,8 +47,8 @@ def bidirectional_gru_before_scan(
     with autocast_disabled(x):
         states = _Scan.apply(mask, projected, h, *U)
     D = h.shape[-1]
-    last = torch.cat([states[:, -1, :D], states[:, 0, D:]], dim=-1)
-    return states.masked_fill(~mask[..., None], 0.0), last
+    last_states = torch.cat([states[:, -1, :D], states[:, 0, D:]], dim=-1)
+    return states.masked_fill(~mask[..., None], 0.0), last_states
 
 
 class _Scan(torch.autograd.Function):
@@ -93,9 +93,9 @@ def _scan_back(ctx: Any, dstates: Tensor) -> tuple[Tensor | None, ...]:
         tape = GRUBeforeTape(columns_d, U[direction], 0, saved_columns[direction])
         grad = GRUBeforeTape(dcolumns_d, U[direction], 0)
         # the state before each step: to its left, or to its right
-        old_states = [states_d[:, 1:], h[:, None]] if direction else [h[:, None], states_d[:, :-1]]
-        before = torch.cat(old_states, dim=1)
-        tape.begin_backward(grad, before, None)
+        shifted = [states_d[:, 1:], h[:, None]] if direction else [h[:, None], states_d[:, :-1]]
+        old_states = torch.cat(shifted, dim=1)
+        tape.begin_backward(grad, old_states, None)
         (product,) = grad.products()
         dproducts, dstate = product.columns.unbind(dim=1), dstates_d.unbind(dim=1)
         dh = torch.zeros_like(h)
@@ -104,7 +104,7 @@ def _scan_back(ctx: Any, dstates: Tensor) -> tuple[Tensor | None, ...]:
             tape.step_backward(t, dh, None)
             dh.addmm_(dproducts[t], product.matrix)
         dh_sum.add_(dh)
-        dU.append(tape.weight_gradient(grad, before.flatten(0, 1)))
+        dU.append(tape.weight_gradient(grad, old_states.flatten(0, 1)))
     return None, dcolumns, dh_sum, *dU
 
 

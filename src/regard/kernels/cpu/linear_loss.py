@@ -1,7 +1,7 @@
 """Readout and loss in one, some rows at a time: the logits of all tokens never exist together.
 
 The gradient is computed beside the loss, while a chunk's logits are there, so that they are
-computed once; on the way back it is only scaled. A second derivative is not supported.
+computed once; the backward pass only scales it. A second derivative is not supported.
 """
 
 from typing import Any

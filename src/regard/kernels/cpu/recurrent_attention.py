@@ -123,11 +123,11 @@ def _look_then_move_backward(
     scorer.begin_backward(values, weights, dweights)
     tape = TAPES[ctx.cell](columns, U, scorer.query_size, saved_columns)
     grad = TAPES[ctx.cell](torch.empty_like(columns), U, scorer.query_size)
-    before = torch.cat([h[:, None], outputs[:, :-1]], dim=1)
-    tape.begin_backward(grad, before, c)
+    old_states = torch.cat([h[:, None], outputs[:, :-1]], dim=1)
+    tape.begin_backward(grad, old_states, c)
     products = _backward([*_query_product(W, grad.queries), *grad.products()])
     dx, dqueries = grad.gates.unbind(dim=1), grad.queries.unbind(dim=1)
-    queries = (tape.queries if scorer.query_size else before).unbind(dim=1)
+    queries = (tape.queries if scorer.query_size else old_states).unbind(dim=1)
     doutput = None if doutputs is None else doutputs.unbind(dim=1)
     dh, dc = _gradient_sum(dh, h), None if c is None else _gradient_sum(dc, c)
     for t in reversed(range(len(dx))):
@@ -137,9 +137,9 @@ def _look_then_move_backward(
         scorer.step_backward(t, dx[t], queries[t], dqueries[t] if scorer.query_size else dh)
         for matrix, columns in products:
             dh.addmm_(columns[t], matrix)
-    rows = before.flatten(0, 1)
+    rows = old_states.flatten(0, 1)
     dW = None if W is None else grad.queries.flatten(0, 1).T @ rows
-    dvalues, dkeys = weights.mT @ grad.gates, scorer.keys_gradient(before)
+    dvalues, dkeys = weights.mT @ grad.gates, scorer.keys_gradient(old_states)
     return (
         None,
         None,
@@ -226,8 +226,8 @@ def _move_then_look_backward(
     scorer.begin_backward(values, weights, dweights)
     tape = TAPES[ctx.cell](columns, U, 0, saved_columns)
     grad = TAPES[ctx.cell](torch.empty_like(columns), U, 0)
-    before = torch.cat([h[:, None], states[:, :-1]], dim=1)
-    tape.begin_backward(grad, before, c)
+    old_states = torch.cat([h[:, None], states[:, :-1]], dim=1)
+    tape.begin_backward(grad, old_states, c)
     dprojections = torch.empty_like(projections)
     dquery_columns, dstate_terms = dprojections.tensor_split([scorer.query_size], dim=-1)
     products = _backward(grad.products())
@@ -256,7 +256,7 @@ def _move_then_look_backward(
     last_output = torch.cat([initial_output[:, None], outputs[:, :-1]], dim=1).flatten(0, 1)
     dF, dU = (
         grad.gates.flatten(0, 1).T @ last_output,
-        tape.weight_gradient(grad, before.flatten(0, 1)),
+        tape.weight_gradient(grad, old_states.flatten(0, 1)),
     )
     dvalues, dkeys = weights.mT @ dstate_terms, scorer.keys_gradient(states)
     dW = None if W is None else dstate_weights[: scorer.query_size]

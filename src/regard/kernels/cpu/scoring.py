@@ -32,7 +32,7 @@ class Scorer(ABC):
         self.lowest = torch.finfo(keys.dtype).min
 
     def weigh(self, query: Float[Tensor, "B A"], out: Float[Tensor, "B S"]) -> None:
-        """Write a step's weights: the softmax over what is visible, zero where nothing is."""
+        """Write a step's weights: the softmax over what is visible, or zeros if nothing is."""
         self._score(query)
         self.scores.masked_fill_(self.hidden, self.lowest)
         torch.softmax(self.scores, dim=-1, out=out)

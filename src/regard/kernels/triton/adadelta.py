@@ -16,14 +16,14 @@ def _adadelta(p, g, square, delta, rate, rho, eps, decay, size, BLOCK: tl.conste
     """E[g²] ← mean, Δ = g √(E[Δ²] + ε) / √(E[g²] + ε), p ← p − rate Δ, E[Δ²] ← mean."""
     i = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     inside = i < size
-    old = tl.load(p + i, mask=inside)
-    grad = tl.load(g + i, mask=inside) + decay * old
+    parameter = tl.load(p + i, mask=inside)
+    grad = tl.load(g + i, mask=inside) + decay * parameter
     mean_square = rho * tl.load(square + i, mask=inside) + (1 - rho) * grad * grad
-    before = tl.load(delta + i, mask=inside)
-    move = tl.sqrt(before + eps) / tl.sqrt(mean_square + eps) * grad
+    mean_delta = tl.load(delta + i, mask=inside)
+    move = tl.sqrt(mean_delta + eps) / tl.sqrt(mean_square + eps) * grad
     tl.store(square + i, mean_square, mask=inside)
-    tl.store(delta + i, rho * before + (1 - rho) * move * move, mask=inside)
-    tl.store(p + i, old - rate * move, mask=inside)
+    tl.store(delta + i, rho * mean_delta + (1 - rho) * move * move, mask=inside)
+    tl.store(p + i, parameter - rate * move, mask=inside)
 
 
 @final

@@ -62,7 +62,7 @@ def _scores(
 
 @triton.jit
 def _backward_loop(
-    q, k, e_q, e_k, de, de_own, de_other, t, a, t_in, a_in, last, A,
+    q, k, e_q, e_k, de, de_own, de_other, t, a, t_in, a_in, num_keys, A,
     SAFE: tl.constexpr, BT: tl.constexpr, BA: tl.constexpr,
 ):  # fmt: skip
     at = t[:, None] * A + a
@@ -70,7 +70,7 @@ def _backward_loop(
     own = tl.load((e_q if SAFE else q) + at, mask=inside, other=0.0)
     slope = tl.zeros([BT, BA], tl.float32)
     tanh_sum = tl.zeros([BT, BA], tl.float32)
-    for s in range(last):
+    for s in range(num_keys):
         other = tl.load((e_k if SAFE else k) + s * A + a, mask=a_in, other=0.0)
         grad = tl.load(de + s * de_other + t * de_own, mask=t_in, other=0.0)[:, None]
         r = reciprocal(1 + (own * other if SAFE else tl.exp(2 * (own + other))))
@@ -93,7 +93,7 @@ def _backward(
     t = tl.program_id(0) * BT + tl.arange(0, BT)
     a = tl.program_id(1) * BA + tl.arange(0, BA)
     length = tl.load(lengths + b)
-    last = length if RAGGED else S
+    num_keys = length if RAGGED else S
     rows = T if RAGGED else length
     t_in, a_in = t < rows, a < A
     q, e_q = q + b * T * A, e_q + b * T * A
@@ -101,11 +101,11 @@ def _backward(
     de = de + b * S * T
     if tl.load(largest) <= LARGEST:
         slope, tanh_sum = _backward_loop(
-            q, k, e_q, e_k, de, de_own, de_other, t, a, t_in, a_in, last, A, True, BT, BA
+            q, k, e_q, e_k, de, de_own, de_other, t, a, t_in, a_in, num_keys, A, True, BT, BA
         )
     else:
         slope, tanh_sum = _backward_loop(
-            q, k, e_q, e_k, de, de_own, de_other, t, a, t_in, a_in, last, A, False, BT, BA
+            q, k, e_q, e_k, de, de_own, de_other, t, a, t_in, a_in, num_keys, A, False, BT, BA
         )
     grad = 4 * tl.load(v + a, mask=a_in, other=0.0) * slope
     tl.store(dq + (b * T + t[:, None]) * A + a, grad, mask=(t[:, None] < T) & a_in)

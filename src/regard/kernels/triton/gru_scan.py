@@ -36,16 +36,18 @@ class GruScan(torch.autograd.Function):
 
     @staticmethod
     @override
-    def forward(ctx: Any, after: bool, x: Tensor, h: Tensor, U: Tensor, mask: Tensor) -> Tensor:
+    def forward(
+        ctx: Any, reset_after: bool, x: Tensor, h: Tensor, U: Tensor, mask: Tensor
+    ) -> Tensor:
         x, U, mask = x.contiguous(), U.to(x.dtype).contiguous(), mask.contiguous()
         R, B, T, G = x.shape
         D = G // 3
         s = StateBuffers(x, h, D)
-        rest = empty_float(x, T if after else 0, R, B, D)
+        rest = empty_float(x, T if reset_after else 0, R, B, D)
         tf32, tile = uses_tf32(), tile_options(x)
         for t in range(T):
             x_t = x[:, :, t]
-            if after:
+            if reset_after:
                 step_kernels._renew[grid(B, D, R)](
                     s.low[t], s.h[t], U, x_t, T * G, mask[:, :, t], T, s.rzn[t], rest[t],
                     s.h[t + 1], s.low[t + 1], B, D, tf32, **tile,
@@ -59,8 +61,8 @@ class GruScan(torch.autograd.Function):
                 s.rh[t], U, x_t[..., 2 * D :], T * G, s.h[t], s.rzn[t], s.h[t + 1], s.low[t + 1],
                 B, D, tf32, **tile,
             )  # fmt: skip
-        ctx.save_for_backward(U, s.h, s.low, s.rzn, rest if after else s.rh)
-        ctx.after, ctx.tf32 = after, tf32
+        ctx.save_for_backward(U, s.h, s.low, s.rzn, rest if reset_after else s.rh)
+        ctx.reset_after, ctx.tf32 = reset_after, tf32
         return s.low[1:].permute(1, 2, 0, 3)
 
     @staticmethod
@@ -69,36 +71,37 @@ class GruScan(torch.autograd.Function):
     def backward(ctx: Any, doutputs: Tensor) -> Any:
         U, h, low, rzn, saved = ctx.saved_tensors
         T, R, B, G = rzn.shape
-        D, after, tf32, tile = G // 3, ctx.after, ctx.tf32, tile_options(U)
+        D, reset_after, tf32, tile = G // 3, ctx.reset_after, ctx.tf32, tile_options(U)
         doutputs = doutputs.contiguous()
         UT = U.mT.contiguous()
         dx = U.new_empty(R, B, T, G)
-        du = U.new_empty(T, R, B, G) if after else None
+        du = U.new_empty(T, R, B, G) if reset_after else None
         carry = empty_float(U, R, B, D).zero_()
-        wide = WIDE if after else TILE
+        wide = WIDE if reset_after else TILE
         parts = empty_float(U, 2, R, B, D)
         for t in range(T - 1, -1, -1):
             dx_t = dx[:, :, t]
             step_kernels._blend_backward[R * B, triton.cdiv(D, 256)](
                 parts, 0 if t == T - 1 else len(parts), doutputs[:, :, t], T * D, carry, rzn[t],
-                h[t], saved[t] if after else None, dx_t, T * G, None if du is None else du[t],
-                R * B, D, after, 256,
+                h[t], saved[t] if reset_after else None, dx_t, T * G, None if du is None else du[t],
+                R * B, D, reset_after, 256,
             )  # fmt: skip
-            if not after:
+            if not reset_after:
                 step_kernels._reset_backward[grid(B, D, 2 * R)](
                     dx_t, T * G, UT, rzn[t], h[t], carry, parts, B, D, tf32, **tile
                 )
-            step_kernels._old_state_parts[grid(B, D, 2 * R if after else R, wide)](
+            step_kernels._old_state_parts[grid(B, D, 2 * R if reset_after else R, wide)](
                 dx_t if du is None else du[t], T * G if du is None else G, UT, None, None, parts, B,
-                0 if after else 1, D, G if after else D, triton.cdiv(G, 2) if after else D, 0,
-                2 if after else 1, tf32, **tile_options(U, wide),
+                0 if reset_after else 1, D, G if reset_after else D,
+                triton.cdiv(G, 2) if reset_after else D, 0, 2 if reset_after else 1, tf32,
+                **tile_options(U, wide),
             )  # fmt: skip
         dh = carry + parts.sum(dim=0)
-        old = low[:-1]
+        old_states = low[:-1]
         dU = [
-            reset_before_gradient(dx[r], old[:, r], saved[:, r])
+            reset_before_gradient(dx[r], old_states[:, r], saved[:, r])
             if du is None
-            else product(du[:, r].reshape(-1, G).T, old[:, r].reshape(-1, D))
+            else product(du[:, r].reshape(-1, G).T, old_states[:, r].reshape(-1, D))
             for r in range(R)
         ]
         return None, dx, dh, torch.stack(dU), None
@@ -128,7 +131,7 @@ def bidirectional_gru_after_scan(
 
 
 def _bidirectional(
-    after: bool,
+    reset_after: bool,
     x: Tensor,
     h: Tensor,
     mask: Tensor,
@@ -140,7 +143,7 @@ def _bidirectional(
     backward_x = linear(x, backward.W, bias=backward.b).flip(1)
     pairs = [forward_x, backward_x], [h, h], [forward.U, backward.U], [mask, mask.flip(1)]
     with autocast_disabled(x):
-        states = GruScan.apply(after, *map(torch.stack, pairs))
+        states = GruScan.apply(reset_after, *map(torch.stack, pairs))
     output = torch.cat([states[0], states[1].flip(1)], dim=-1)
-    last = torch.cat([states[0, :, -1], states[1, :, -1]], dim=-1)
-    return output.masked_fill(~mask[..., None], 0.0), last
+    last_states = torch.cat([states[0, :, -1], states[1, :, -1]], dim=-1)
+    return output.masked_fill(~mask[..., None], 0.0), last_states

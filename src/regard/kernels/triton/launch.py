@@ -65,9 +65,9 @@ class StateBuffers:
         self.rh = x.new_empty(T, R, B, D)
 
 
-def reset_before_gradient(dx: Tensor, old: Tensor, rh: Tensor) -> Tensor:
-    """Return dU [3D,D] of a GRU that resets before the product; dx [B,T,3D], old and rh [T,B,D]."""
-    D = old.shape[-1]
+def reset_before_gradient(dx: Tensor, old_states: Tensor, rh: Tensor) -> Tensor:
+    """Return dU [3D,D] of a GRU that resets before the product; old_states and rh are [T,B,D]."""
+    D = old_states.shape[-1]
     grads = dx.transpose(0, 1).reshape(-1, 3 * D)
     reset = product(grads[:, 2 * D :].T, rh.reshape(-1, D))
-    return torch.cat([product(grads[:, : 2 * D].T, old.reshape(-1, D)), reset])
+    return torch.cat([product(grads[:, : 2 * D].T, old_states.reshape(-1, D)), reset])

@@ -44,8 +44,8 @@ def _gates(
     gate = tl.where(visible | (n < D), sigmoid(acc), 0.0)
     tl.store(rzn + row[:, None] * (3 * D) + n, gate, mask=inside)
     is_r = inside & (n < D)
-    old = tl.load(h + row[:, None] * D + n, mask=is_r, other=0.0)
-    tl.store(rh + row[:, None] * D + n, gate * old, mask=is_r)
+    h_old = tl.load(h + row[:, None] * D + n, mask=is_r, other=0.0)
+    tl.store(rh + row[:, None] * D + n, gate * h_old, mask=is_r)
 
 
 @triton.jit
@@ -77,13 +77,13 @@ def _renew(
     new = tanh(tl.load(at_x + 2 * D, mask=inside, other=0.0).to(tl.float32) + r * u_n)
     visible = tl.load(mask + row * mask_row, mask=m < B, other=0)[:, None] != 0
     z = tl.where(visible, z, 0.0)
-    old = tl.load(h + row[:, None] * D + n, mask=inside, other=0.0)
+    h_old = tl.load(h + row[:, None] * D + n, mask=inside, other=0.0)
     at = rzn + row[:, None] * (3 * D) + n
     tl.store(at, r, mask=inside)
     tl.store(at + D, z, mask=inside)
     tl.store(at + 2 * D, new, mask=inside)
     tl.store(rest + row[:, None] * D + n, u_n, mask=inside)
-    h_new = (1 - z) * old + z * new
+    h_new = (1 - z) * h_old + z * new
     tl.store(h_next + row[:, None] * D + n, h_new, mask=inside)
     tl.store(h_next_low + row[:, None] * D + n, h_new, mask=inside)
 
@@ -153,21 +153,21 @@ def _pool(
     x_n = tl.load(at_x + 2 * D, mask=inside, other=0.0).to(tl.float32)
     r = sigmoid(x_r + p_r + tl.load(at_u, mask=inside, other=0.0))
     z = sigmoid(x_z + p_z + tl.load(at_u + D, mask=inside, other=0.0))
-    old = tl.load(h + b * D + d, mask=inside, other=0.0)
+    h_old = tl.load(h + b * D + d, mask=inside, other=0.0)
     at = rzn + b * (3 * D) + d
     tl.store(at, r, mask=inside)
     tl.store(at + D, z, mask=inside)
     if AFTER:
         u_n = tl.load(at_u + 2 * D, mask=inside, other=0.0)
         n = tanh(x_n + p_n + r * u_n)
-        new = (1 - z) * old + z * n
+        new = (1 - z) * h_old + z * n
         tl.store(at + 2 * D, n, mask=inside)
         tl.store(rest + b * D + d, u_n, mask=inside)
         tl.store(h_next + b * D + d, new, mask=inside)
         tl.store(h_next_low + b * D + d, new, mask=inside)
     else:
         tl.store(rest + b * D + d, x_n + p_n, mask=inside)
-        tl.store(rh + b * D + d, r * old, mask=inside)
+        tl.store(rh + b * D + d, r * h_old, mask=inside)
 
 
 @triton.jit
@@ -186,9 +186,9 @@ def _blend(
     acc += tl.load(rest + row * rest_row + n, mask=inside, other=0.0).to(tl.float32)
     new = tanh(acc)
     z = tl.load(rzn + row * (3 * D) + D + n, mask=inside, other=0.0)
-    old = tl.load(h + row * D + n, mask=inside, other=0.0)
+    h_old = tl.load(h + row * D + n, mask=inside, other=0.0)
     tl.store(rzn + row * (3 * D) + 2 * D + n, new, mask=inside)
-    h_new = (1 - z) * old + z * new
+    h_new = (1 - z) * h_old + z * new
     tl.store(h_next + row * D + n, h_new, mask=inside)
     tl.store(h_next_low + row * D + n, h_new, mask=inside)
 
@@ -212,8 +212,8 @@ def _blend_backward(
     at = rzn + row * (3 * D) + n
     z = tl.load(at + D, mask=inside, other=0.0)
     new = tl.load(at + 2 * D, mask=inside, other=0.0)
-    old = tl.load(h + row * D + n, mask=inside, other=0.0)
-    dz = dh * (new - old) * z * (1 - z)
+    h_old = tl.load(h + row * D + n, mask=inside, other=0.0)
+    dz = dh * (new - h_old) * z * (1 - z)
     dn = dh * z * (1 - new * new)
     at_x = dx + row * dx_row + n
     tl.store(at_x + D, dz, mask=inside)
@@ -250,8 +250,8 @@ def _reset_backward(
         tl.store(parts + row * D + n, acc, mask=inside)
     else:
         r = tl.load(rzn + row * G + n, mask=inside, other=0.0)
-        old = tl.load(h + row * D + n, mask=inside, other=0.0)
-        tl.store(dx + row * dx_row + n, acc * old * r * (1 - r), mask=inside)
+        h_old = tl.load(h + row * D + n, mask=inside, other=0.0)
+        tl.store(dx + row * dx_row + n, acc * h_old * r * (1 - r), mask=inside)
         bypass = tl.load(carry + row * D + n, mask=inside, other=0.0)
         tl.store(carry + row * D + n, bypass + acc * r, mask=inside)
 
