@@ -152,9 +152,9 @@ class _Reading:
         plain = all(_plain(part) for part in (value if isinstance(value, tuple) else (value,)))
         if plain and not quoted:
             return value
-        given = printable(written(value) if quoted else value)
+        text = printable(written(value) if quoted else value)
         must = "a number within 64 bits" if type(value) is int else must_be(hint)
-        self.problems.append(f"{name} = {given}, but it must be {must}")
+        self.problems.append(f"{name} = {text}, but it must be {must}")
         return None
 
     def missing(self, hint: Any, name: str) -> Any:
@@ -182,11 +182,11 @@ def _stranger(place: Place, name: str, value: Any) -> str:
 @cache
 def _places_by_name() -> dict[str, list[Place]]:
     """Return every section that has a setting of a name, by that name."""
-    found: dict[str, list[Place]] = {}
+    by_name: dict[str, list[Place]] = {}
     for place in places():
         for name in [*types_of(place.section), *(["kind"] if place.kind else [])]:
-            found.setdefault(name, []).append(place)
-    return found
+            by_name.setdefault(name, []).append(place)
+    return by_name
 
 
 def _is_section(hint: Any) -> bool:
@@ -256,7 +256,7 @@ def _tree(section: Any) -> Tree:
 def _kinds(section: Any) -> dict[type[Any], str]:
     """Return the `kind` of everything that could stand where a section stands, if it has one."""
     several = [kinds for kinds in KINDS.values() if type(section) in kinds.values()]
-    return {made: kind for kinds in several for kind, made in kinds.items()}
+    return {section_class: kind for kinds in several for kind, section_class in kinds.items()}
 
 
 def _lines(section: Any, path: str, comments: bool) -> Iterator[str]:

@@ -45,13 +45,13 @@ def replace_unknown(
     if mode == "mark" or weights is None or not source_tokens:
         return [MARK if missing else token for token, missing in zip(tokens, unknown, strict=True)]
     _check(len(tokens), len(source_tokens), weights)
-    found = [
+    replaced = [
         source_tokens[_largest(weights[t])] if missing else token
         for t, (token, missing) in enumerate(zip(tokens, unknown, strict=True))
     ]
     return [
         MARK if missing and token in banned else token
-        for token, missing in zip(found, unknown, strict=True)
+        for token, missing in zip(replaced, unknown, strict=True)
     ]
 
 
