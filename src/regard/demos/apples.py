@@ -165,6 +165,6 @@ def _sentence(
         source += piece.chinese
     # what is not there, and the helper, which Chinese does without
     places[""] = ()
-    said = [p for p in (first, who, helper, no, verb, looks, what, second) if p.english]
-    target = " ".join(piece.english for piece in said)
-    return Sentence(source, target, tuple(places[piece.chinese] for piece in said))
+    english = [p for p in (first, who, helper, no, verb, looks, what, second) if p.english]
+    target = " ".join(piece.english for piece in english)
+    return Sentence(source, target, tuple(places[piece.chinese] for piece in english))
