@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from regard.choices import RENAMED_TOKENIZERS
+from regard.config.messages import old_and_new_setting, renamed_setting, renamed_value
 from regard.errors import ConfigError
 
 Tree = dict[str, Any]
@@ -51,12 +52,12 @@ def with_new_names(tree: Tree, *, warn: bool = True) -> Tree:
             continue
         new_name = new.rpartition(".")[2]
         if new_name in section:
-            problems.append(f"{old} is now {new}, but both are given; {new} alone would do")
+            problems.append(old_and_new_setting(old, new))
             continue
         # in the place of the old one, so that the order of settings stays
         inner = {new_name if key == name else key: value for key, value in section.items()}
         renamed = _replaced(renamed, path, inner)
-        _tell(f"{old} is now {new}.", warn)
+        _tell(renamed_setting(old, new), warn)
     if problems:
         raise ConfigError("settings", problems)
     for setting, values in RENAMED_VALUES.items():
@@ -65,7 +66,7 @@ def with_new_names(tree: Tree, *, warn: bool = True) -> Tree:
         value = None if section is None else section.get(name)
         if section is not None and isinstance(value, str) and value in values:
             renamed = _replaced(renamed, path, {**section, name: values[value]})
-            _tell(f'{setting} = "{value}" is now "{values[value]}".', warn)
+            _tell(renamed_value(setting, value, values[value]), warn)
     return renamed
 
 

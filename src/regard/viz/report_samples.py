@@ -91,10 +91,10 @@ def errors_by_length(run: RunData) -> str:
     if not run.lines:
         return ""
     caption = (
-        "The finished model on the validation lines, by symbols of the source; errors are edits in "
+        "The finished model on the validation lines, by tokens of the source; errors are edits in "
         "percent of the characters of the best right line."
     )
-    heads = ("symbols", "lines", "exactly right", "errors")
+    heads = ("tokens", "lines", "exactly right", "errors")
     rows = list(_groups(run.lines))
     return f"<section><h2>Errors by length</h2>{table(caption, heads, rows, 3)}</section>"
 
