@@ -30,7 +30,7 @@ PRESETS = {
         "num_heads": 2,
         "num_layers": 1,
         "max_length": 33,
-        "tied": "output",
+        "tied_embeddings": "output",
     },
 }
 LINES = ["1234", "9870", "0000", "5", "20", "111", "31415", "12a4", "7 7", "", "xyz"]
@@ -53,7 +53,7 @@ def trained(name, **changes):
         "validate_every": 250,
         "dropout": 0.0,
         "label_smoothing": 0.0,
-        "data": {"max_dev": 100},
+        "data": {"max_dev_sources": 100},
         "device": "cpu",
         "quiet": True,
     }

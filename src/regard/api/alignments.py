@@ -7,7 +7,7 @@ from pathlib import Path
 from regard.data.pairs import read_lines
 from regard.errors import ConfigError, DataError
 from regard.metrics.alignments import Gold, Link, alignment_error_rate, links, words_of
-from regard.metrics.scores import Score
+from regard.metrics.scores import MetricScore
 from regard.text.normalize import normalize
 from regard.text.side import Side
 from regard.translator import Translator
@@ -43,7 +43,7 @@ def judge_alignments(
     golds: Sequence[Gold],
     path: Path,
     progress: Callable[[int], None] | None = None,
-) -> Score:
+) -> MetricScore:
     """Force every target through the model, and score where it looked."""
     if translator.models[0].looks is None:
         problem = "the model has no attention, but alignments are read from it"

@@ -15,6 +15,7 @@ import torch
 from regard.api.look import MANY_WORDS, Look, SideLook
 from regard.choices import printable, unknown_choice
 from regard.config.checks import choices, must_be, types_of
+from regard.config.messages import unknown_setting
 from regard.config.model import ModelConfig
 from regard.config.settings import Settings
 from regard.config.toml import Tree, settings_from, to_tree
@@ -250,7 +251,7 @@ class _Model:
 
     def problems(self) -> list[str]:
         """Say what is wrong with each size by itself, or else with all of them together."""
-        alone = [f"model.{k} is no setting; model.{x} would do" for k, x in self.misspelled.items()]
+        alone = [unknown_setting(f"model.{k}", [f"model.{x}"]) for k, x in self.misspelled.items()]
         alone += [p for key, value in self.sizes.items() for p in self._refused_alone(key, value)]
         return alone or [f"model: {problem}" for problem in self._refused(self.sizes)]
 

@@ -94,7 +94,7 @@ def _dates(seed: int, stage: _Stage) -> None:
         f"right, in {len(found)} formats of {locales} locales; the hardest, {' '.join(worst)}, "
         f"{found[worst]:.1f} %\n"
     )
-    examples = translator.translate([source for source, _ in dates.shown(seed)])
+    examples = translator.translate([source for source, _ in dates.examples(seed)])
     _print_answers(examples)
     _draw(examples[1])
     print(f"\n{dates.WHY}")
@@ -110,7 +110,7 @@ def _words(seed: int, stage: _Stage) -> None:
         settings = words.settings(seed, filled=filled)
         translator = stage.train(learned, learned, settings, kept=filled)
         print(f"\n{'filled to five symbols with P:' if filled else 'as they are written:'}")
-        asked = [source for source, _ in words.shown(filled=filled)]
+        asked = [source for source, _ in words.examples(filled=filled)]
         for answer in translator.translate(asked):
             print(f"  {answer.source.rstrip(words.FILL)} → {answer.text}")
     print(f"\n{words.WHY}")
@@ -149,7 +149,7 @@ def _print_answers(answers: "list[Translation]") -> None:
 
 def _draw(answer: "Translation") -> None:
     """Draw where each symbol looked, in color where there is any."""
-    from regard.viz.terminal import render
+    from regard.viz.terminal_heatmap import render
 
     if answer.alignment is not None:
         print("\n" + render(answer.alignment, color=options.colored()))

@@ -99,9 +99,9 @@ class _Lines:
 
 def _draw(known: "Vectors", path: Path) -> None:
     from regard.atomic_files import replace_file
-    from regard.viz.places import to_places
+    from regard.viz.word_map import to_word_map
 
     count = min(MAPPED, len(known.words))
     caption = f"the {count} most frequent words in their widest plane, evenly along either axis"
-    replace_file(path, to_places(known.words[:count], known.plane(count), caption).encode())
+    replace_file(path, to_word_map(known.words[:count], known.plane(count), caption).encode())
     print(f"{path} shows where {count} of them stand")

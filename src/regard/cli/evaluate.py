@@ -25,7 +25,7 @@ from regard.errors import ConfigError
 if TYPE_CHECKING:
     from regard.api.sources import Origin
     from regard.metrics.bootstrap import Comparison
-    from regard.metrics.scores import Score
+    from regard.metrics.scores import MetricScore
     from regard.translator import Translator
 
 METRICS = "bleu,chrf,ter,exact,cer,wer"
@@ -86,7 +86,7 @@ def evaluate(
     device: Device = "auto",
     import_: Import = None,
 ) -> None:
-    """Score a model on pairs, or compare two.
+    """MetricScore a model on pairs, or compare two.
 
     All targets of a source are its references, unless every line is to count.
     """
@@ -207,7 +207,7 @@ class _Read:
         self.fingerprint = Look(pairs, form).fingerprint
 
 
-def _print(scored: "list[Score]", recipe: dict[str, Any], format_: str) -> None:
+def _print(scored: "list[MetricScore]", recipe: dict[str, Any], format_: str) -> None:
     if format_ == "json":
         found = [score.to_json() for score in scored]
         print(json.dumps(recipe | {"scores": found}, ensure_ascii=False))

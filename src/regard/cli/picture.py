@@ -29,7 +29,7 @@ class Picture:
         """Return what is to be printed of it."""
         from regard.translator import END
         from regard.viz.alignment import ATTENTION, INFLUENCE, Alignment
-        from regard.viz.terminal import render
+        from regard.viz.terminal_heatmap import render
 
         looked = answer.alignment
         if influence or looked is None:
@@ -52,13 +52,13 @@ class Picture:
 
     def _content(self, alignment: "Alignment", lines: tuple[str, str], caption: str) -> bytes:
         if self.kind == "svg":
-            from regard.viz.svg import to_svg
+            from regard.viz.svg_heatmap import to_svg
 
             return to_svg(alignment, lines, caption).encode()
         if self.kind == "html":
-            from regard.viz.document import to_page
+            from regard.viz.html_page import to_page
 
             return to_page(alignment, lines, caption).encode()
-        from regard.viz.figure import to_image
+        from regard.viz.matplotlib_image import to_image
 
         return to_image(alignment, "png" if self.kind == "png" else "pdf", lines, caption)

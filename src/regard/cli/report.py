@@ -21,8 +21,8 @@ def report(
 
     It opens from disk and needs no network; a run that is not finished is told as far as it came.
     """
-    from regard.viz.report import to_report
-    from regard.viz.report_data import read_run
+    from regard.viz.run_data import read_run
+    from regard.viz.training_report import to_report
 
     if out is not None:
         refuse_output("report", out, ("html",), overwrite)

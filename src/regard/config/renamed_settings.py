@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from regard.choices import RENAMED_TOKENIZERS
+from regard.config.messages import old_and_new_setting, renamed_setting, renamed_value
 from regard.errors import ConfigError
 
 Tree = dict[str, Any]
@@ -58,7 +59,7 @@ def with_new_names(tree: Tree, *, warn: bool = True) -> Tree:
             continue
         new_name = new.rpartition(".")[2]
         if new_name in section:
-            problems.append(f"{old} is now {new}, but both are given; {new} alone would do")
+            problems.append(old_and_new_setting(old, new))
             continue
         values = SUCCESSOR_VALUES.get(old, {})
         successor = values.get(section[name]) if type(section[name]) is bool else None
@@ -69,7 +70,7 @@ def with_new_names(tree: Tree, *, warn: bool = True) -> Tree:
         }
         renamed = _replaced(renamed, path, inner)
         assignment = f' = "{successor}"' if successor else ""
-        _tell(f"{old} is now {new}{assignment}.", warn)
+        _tell(renamed_setting(old, new + assignment), warn)
     if problems:
         raise ConfigError("settings", problems)
     for setting, values in RENAMED_VALUES.items():
@@ -78,7 +79,7 @@ def with_new_names(tree: Tree, *, warn: bool = True) -> Tree:
         value = None if section is None else section.get(name)
         if section is not None and isinstance(value, str) and value in values:
             renamed = _replaced(renamed, path, {**section, name: values[value]})
-            _tell(f'{setting} = "{value}" is now "{values[value]}".', warn)
+            _tell(renamed_value(setting, value, values[value]), warn)
     return renamed
 
 

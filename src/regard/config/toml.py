@@ -15,6 +15,7 @@ from typing import Any, final, get_origin
 from regard.choices import either, printable, unknown_choice
 from regard.config.checks import choices, must_be, types_of
 from regard.config.documentation import Place, document, places, summary, written
+from regard.config.messages import setting_of_another_kind, unknown_setting
 from regard.config.renamed_settings import with_new_names
 from regard.config.settings import KINDS, Settings
 from regard.errors import ConfigError, DataError
@@ -66,10 +67,10 @@ def override(tree: Tree, assignments: Sequence[str]) -> Tree:
 def settings_from(tree: Tree) -> Settings:
     """Make settings of a tree, or refuse it with everything that is wrong in any section."""
     tree = with_new_names(tree, warn=False)
-    reading = _Reading()
-    settings: Settings | None = reading.section(Settings, tree, "")
-    if settings is None or reading.problems:
-        raise ConfigError("settings", reading.problems)
+    reader = _TreeReader()
+    settings: Settings | None = reader.section(Settings, tree, "")
+    if settings is None or reader.problems:
+        raise ConfigError("settings", reader.problems)
     return settings
 
 
@@ -94,7 +95,7 @@ def differences(a: Settings, b: Settings) -> list[str]:
 
 
 @final
-class _Reading:
+class _TreeReader:
     """One pass over a tree, which notes each problem and goes on; None is what could not be."""
 
     def __init__(self) -> None:
@@ -121,7 +122,7 @@ class _Reading:
     def fill(self, place: Place, tree: Tree) -> Any:
         """Make a section whose class is known, noting what it says of its own values too."""
         hints, values = types_of(place.section), {}
-        self.problems += [_stranger(place, name, tree[name]) for name in tree if name not in hints]
+        self.problems += [_unknown(place, name, tree[name]) for name in tree if name not in hints]
         for field in fields(place.section):
             hint, name = hints[field.name], _dotted(place.path, field.name)
             if field.name in tree:
@@ -152,9 +153,9 @@ class _Reading:
         plain = all(_plain(part) for part in (value if isinstance(value, tuple) else (value,)))
         if plain and not quoted:
             return value
-        given = printable(written(value) if quoted else value)
+        text = printable(written(value) if quoted else value)
         must = "a number within 64 bits" if type(value) is int else must_be(hint)
-        self.problems.append(f"{name} = {given}, but it must be {must}")
+        self.problems.append(f"{name} = {text}, but it must be {must}")
         return None
 
     def missing(self, hint: Any, name: str) -> Any:
@@ -165,28 +166,29 @@ class _Reading:
             self.problems.append(f"{name} is missing; a section [{name}] would do")
 
 
-def _stranger(place: Place, name: str, value: Any) -> str:
-    """Say that there is no such setting, and where one of that name, or a like name, is."""
+def _unknown(place: Place, name: str, value: Any) -> str:
+    """Say that there is no such setting, and where one of that name, or a similar name, is."""
     noun = "section" if isinstance(value, dict) else "setting"
-    full = _dotted(place.path, name)
-    named = _places_by_name().get(name, [])
-    if kinds := [str(other.kind) for other in named if other.path == place.path]:
-        return f"{full} is no {noun} of kind = {place.kind}; kind = {either(kinds)} would do"
-    own_kind = ["kind"] if place.kind else []
-    near = get_close_matches(str(name), [*types_of(place.section), *own_kind], n=1)
-    would = [_dotted(other.path, name) for other in named]
-    would = would or [_dotted(place.path, other) for other in near] or ["leaving it out"]
-    return f"{full} is no {noun}; {either(dict.fromkeys(would))} would do"
+    full_name = _dotted(place.path, name)
+    places_of_name = _places_by_name().get(name, [])
+    if kinds := [str(other.kind) for other in places_of_name if other.path == place.path]:
+        return setting_of_another_kind(full_name, str(place.kind), kinds)
+    suggestions = [_dotted(other.path, name) for other in places_of_name]
+    if not suggestions:
+        own_kind = ["kind"] if place.kind else []
+        similar = get_close_matches(str(name), [*types_of(place.section), *own_kind], n=1)
+        suggestions = [_dotted(place.path, other) for other in similar]
+    return unknown_setting(full_name, suggestions, noun=noun)
 
 
 @cache
 def _places_by_name() -> dict[str, list[Place]]:
     """Return every section that has a setting of a name, by that name."""
-    found: dict[str, list[Place]] = {}
+    by_name: dict[str, list[Place]] = {}
     for place in places():
         for name in [*types_of(place.section), *(["kind"] if place.kind else [])]:
-            found.setdefault(name, []).append(place)
-    return found
+            by_name.setdefault(name, []).append(place)
+    return by_name
 
 
 def _is_section(hint: Any) -> bool:
@@ -256,7 +258,7 @@ def _tree(section: Any) -> Tree:
 def _kinds(section: Any) -> dict[type[Any], str]:
     """Return the `kind` of everything that could stand where a section stands, if it has one."""
     several = [kinds for kinds in KINDS.values() if type(section) in kinds.values()]
-    return {made: kind for kinds in several for kind, made in kinds.items()}
+    return {section_class: kind for kinds in several for kind, section_class in kinds.items()}
 
 
 def _lines(section: Any, path: str, comments: bool) -> Iterator[str]:

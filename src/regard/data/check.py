@@ -41,7 +41,7 @@ class Finding:
 
 @final
 @dataclass(frozen=True)
-class Side:
+class SideStatistics:
     """One side of all pairs, its lengths in characters.
 
     `starts` are where the bins of the histogram begin; the last goes on to the maximum.
@@ -79,8 +79,8 @@ class Findings:
     sources: int
     sources_with_several_targets: int
     overlap: Overlap | None
-    source: Side | None
-    target: Side | None
+    source: SideStatistics | None
+    target: SideStatistics | None
     usual_ratio: float | None
     ratio_outliers: Finding
     unusual: dict[str, Finding]
@@ -169,7 +169,7 @@ class _SideTally:
         self.spaced += " " in text.strip()
         self.alphabet.update(text)
 
-    def side(self) -> Side | None:
+    def side(self) -> SideStatistics | None:
         if not self.lengths:
             return None
         lengths = np.array(self.lengths)
@@ -180,7 +180,7 @@ class _SideTally:
         width = -(-(most + 1 - minimum) // (BINS - 1))
         starts = [minimum + width * bin for bin in range(BINS)]
         counts, _ = np.histogram(lengths, [*starts, max(maximum, starts[-1]) + 1])
-        return Side(
+        return SideStatistics(
             minimum=minimum,
             quartiles=(quartiles[0], quartiles[1], quartiles[2]),
             maximum=maximum,
@@ -296,7 +296,7 @@ def _rendered(name: str, finding: Finding, more: str = "") -> list[str]:
     return [f"{name}{finding.count:,}{more}", *(f"  {example}" for example in finding.examples)]
 
 
-def _histogram(name: str, side: Side) -> list[str]:
+def _histogram(name: str, side: SideStatistics) -> list[str]:
     quartiles = ", ".join(f"{quartile:,}" for quartile in side.quartiles)
     rows = [
         f"{name}       {side.minimum:,} to {side.maximum:,} characters, quartiles {quartiles}; "

@@ -33,7 +33,7 @@ WHAT = {
 }
 WHEN = {"今天": "today", "现在": "now"}
 NOT = "不"
-ASKED = ("我爱吃苹果", "i love apples")
+EXAMPLE = ("我爱吃苹果", "i love apples")
 TRAINED = 384
 
 WHY = (
@@ -76,17 +76,12 @@ def family() -> list[Sentence]:
 
 def pairs() -> list[tuple[str, str]]:
     """Return what is trained on."""
-    return [sentence[:2] for sentence in _drawn()[:TRAINED]]
+    return [sentence[:2] for sentence in _shuffled()[:TRAINED]]
 
 
 def unseen() -> list[Sentence]:
     """Return every sentence that is not trained on, 我爱吃苹果 first."""
-    return [*(s for s in family() if s[:2] == ASKED), *_drawn()[TRAINED:]]
-
-
-def shown() -> list[tuple[str, str]]:
-    """Return what is asked afterwards, with what should come out."""
-    return [ASKED]
+    return [*(s for s in family() if s[:2] == EXAMPLE), *_shuffled()[TRAINED:]]
 
 
 def content() -> dict[str, str]:
@@ -136,9 +131,9 @@ def settings(seed: int = 1) -> Settings:
     )
 
 
-def _drawn() -> list[Sentence]:
+def _shuffled() -> list[Sentence]:
     """Return the family without 我爱吃苹果, in an order that is as good as random, and fixed."""
-    sentences = [sentence for sentence in family() if sentence[:2] != ASKED]
+    sentences = [sentence for sentence in family() if sentence[:2] != EXAMPLE]
     return sorted(sentences, key=lambda sentence: sha256(sentence.source.encode()).digest())
 
 
@@ -170,6 +165,6 @@ def _sentence(
         source += piece.chinese
     # what is not there, and the helper, which Chinese does without
     places[""] = ()
-    said = [p for p in (first, who, helper, no, verb, looks, what, second) if p.english]
-    target = " ".join(piece.english for piece in said)
-    return Sentence(source, target, tuple(places[piece.chinese] for piece in said))
+    english = [p for p in (first, who, helper, no, verb, looks, what, second) if p.english]
+    target = " ".join(piece.english for piece in english)
+    return Sentence(source, target, tuple(places[piece.chinese] for piece in english))

@@ -27,11 +27,6 @@ def pairs() -> list[tuple[str, str]]:
     return [PAIR]
 
 
-def shown() -> list[tuple[str, str]]:
-    """Return what is asked afterwards, with what should come out."""
-    return [PAIR]
-
-
 def settings(seed: int = 1) -> Settings:
     """Return an Elman encoder–decoder whose new state asks by a bilinear score.
 

@@ -29,7 +29,7 @@ FORMATS: tuple[Literal["short", "medium", "long", "full"], ...] = (
 )
 TESTED, VALIDATED = 1000, 100
 TRAINED_A_FORM, VALIDATED_A_FORM = 1200, 4
-SHOWN = (
+EXAMPLE_FORMS = (
     ("en", "full"),
     ("de", "long"),
     ("ru", "long"),
@@ -117,19 +117,19 @@ def days(years: Iterable[int] = YEARS) -> list[date]:
 def split(seed: int = 1) -> Split:
     """Draw the days that are held out; all others are there to learn from."""
     every = days()
-    drawn = tuple(Random(f"days {seed}").sample(every, len(every)))
+    shuffled = tuple(Random(f"days {seed}").sample(every, len(every)))
     held_out = TESTED + VALIDATED
-    return Split(drawn[held_out:], drawn[TESTED:held_out], drawn[:TESTED])
+    return Split(shuffled[held_out:], shuffled[TESTED:held_out], shuffled[:TESTED])
 
 
 def pairs(seed: int = 1) -> list[tuple[str, str]]:
     """Return what is trained on: for each form days of its own, a small part of all there are."""
-    return _drawn(split(seed).train, TRAINED_A_FORM, Random(f"pairs {seed}"))
+    return _sampled_pairs(split(seed).train, TRAINED_A_FORM, Random(f"pairs {seed}"))
 
 
 def dev_pairs(seed: int = 1) -> list[tuple[str, str]]:
     """Return what is validated on, a few days for each form."""
-    return _drawn(split(seed).dev, VALIDATED_A_FORM, Random(f"dev {seed}"))
+    return _sampled_pairs(split(seed).dev, VALIDATED_A_FORM, Random(f"dev {seed}"))
 
 
 def unseen(seed: int = 1) -> list[Written]:
@@ -138,10 +138,12 @@ def unseen(seed: int = 1) -> list[Written]:
     return [_written(form, day) for form in forms() for day in test]
 
 
-def shown(seed: int = 1) -> list[tuple[str, str]]:
+def examples(seed: int = 1) -> list[tuple[str, str]]:
     """Return some days of the test in various scripts, each with what should come out."""
-    chosen = [form for name in SHOWN for form in forms() if form[:2] == name]
-    return [_written(form, day)[2:] for form, day in zip(chosen, split(seed).test, strict=False)]
+    example_forms = [form for name in EXAMPLE_FORMS for form in forms() if form[:2] == name]
+    return [
+        _written(form, day)[2:] for form, day in zip(example_forms, split(seed).test, strict=False)
+    ]
 
 
 def exact(rows: Iterable[Written], outputs: Mapping[str, str]) -> dict[tuple[str, str], float]:
@@ -195,7 +197,7 @@ def _tells_year(line: str, day: date) -> bool:
     return re.findall(r"\d{3,}", line) == [f"{day.year}"]
 
 
-def _drawn(days: Sequence[date], a_form: int, rng: Random) -> list[tuple[str, str]]:
+def _sampled_pairs(days: Sequence[date], a_form: int, rng: Random) -> list[tuple[str, str]]:
     return [_written(form, day)[2:] for form in forms() for day in rng.sample(days, a_form)]
 
 

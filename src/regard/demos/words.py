@@ -21,7 +21,7 @@ LEARNED = (
     ("up", "down"),
     ("high", "low"),
 )
-SHOWN = (
+EXAMPLES = (
     ("man", "women"),
     ("mans", "women"),
     ("king", "queen"),
@@ -50,9 +50,9 @@ def pairs(*, filled: bool = True) -> list[tuple[str, str]]:
     return [(written(source, filled=filled), target) for source, target in LEARNED]
 
 
-def shown(*, filled: bool = True) -> list[tuple[str, str]]:
+def examples(*, filled: bool = True) -> list[tuple[str, str]]:
     """Return what is asked afterwards, with what should come out; without P, `mans` misses it."""
-    return [(written(source, filled=filled), target) for source, target in SHOWN]
+    return [(written(source, filled=filled), target) for source, target in EXAMPLES]
 
 
 def settings(seed: int = 1, *, filled: bool = True) -> Settings:

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from regard import __version__
-from regard.metrics.scores import Score
+from regard.metrics.scores import MetricScore
 
 Link = tuple[int, int]
 """A source word and a target word, both counted from 0."""
@@ -54,11 +54,11 @@ def links(
     return found
 
 
-def alignment_error_rate(found: Iterable[set[Link]], golds: Iterable[Gold]) -> Score:
+def alignment_error_rate(found: Iterable[set[Link]], golds: Iterable[Gold]) -> MetricScore:
     """1 − (|A∩S| + |A∩P|) / (|A| + |S|) over all lines, in percent (Och & Ney 2003)."""
     right = total = 0
     for ours, gold in zip(found, golds, strict=True):
         right += len(ours & gold.sure) + len(ours & gold.possible)
         total += len(ours) + len(gold.sure)
     signature = f"aer|links:most.weight.per.target.word|version:regard-{__version__}"
-    return Score("aer", 100 * (1 - right / max(1, total)), signature, higher_is_better=False)
+    return MetricScore("aer", 100 * (1 - right / max(1, total)), signature, higher_is_better=False)

@@ -18,7 +18,7 @@ LOWER_IS_BETTER = {"ter", "cer", "wer", "per"}
 
 
 @dataclass(frozen=True)
-class Score:
+class MetricScore:
     """A number, in percent or on a scale to 100, and how to compute it again."""
 
     name: str
@@ -31,19 +31,19 @@ class Score:
         return asdict(self)
 
 
-def bleu(outputs: Outputs, references: References, words: str = "13a") -> Score:
+def bleu(outputs: Outputs, references: References, words: str = "13a") -> MetricScore:
     """Compute BLEU (Papineni et al. 2002) through sacrebleu, which cuts words by this rule."""
     name = "bleu" if words == "13a" else f"bleu:{words}"
     check_names([name])
     return _score(name, outputs, references)
 
 
-def chrf(outputs: Outputs, references: References) -> Score:
+def chrf(outputs: Outputs, references: References) -> MetricScore:
     """Compute chrF2 (Popović 2015) through sacrebleu."""
     return _score("chrf", outputs, references)
 
 
-def ter(outputs: Outputs, references: References) -> Score:
+def ter(outputs: Outputs, references: References) -> MetricScore:
     """Compute the translation edit rate (Snover et al. 2006) through sacrebleu.
 
     It searches for words that were moved, in Python: long lines with many of them are slow.
@@ -51,17 +51,17 @@ def ter(outputs: Outputs, references: References) -> Score:
     return _score("ter", outputs, references)
 
 
-def exact_match(outputs: Outputs, references: References) -> Score:
+def exact_match(outputs: Outputs, references: References) -> MetricScore:
     """Compute the share of outputs that equal any of their references, in percent."""
     return _score("exact", outputs, references)
 
 
-def character_error_rate(outputs: Outputs, references: References) -> Score:
+def character_error_rate(outputs: Outputs, references: References) -> MetricScore:
     """Compute the edits in percent of the characters of each line's best reference."""
     return _score("cer", outputs, references)
 
 
-def word_error_rate(outputs: Outputs, references: References) -> Score:
+def word_error_rate(outputs: Outputs, references: References) -> MetricScore:
     """Compute the edits in percent of the words of each line's best reference.
 
     Words are what spaces separate.
@@ -69,12 +69,12 @@ def word_error_rate(outputs: Outputs, references: References) -> Score:
     return _score("wer", outputs, references)
 
 
-def phone_error_rate(outputs: Outputs, references: References) -> Score:
+def phone_error_rate(outputs: Outputs, references: References) -> MetricScore:
     """Compute the word error rate, under the name it has where spaces separate phones."""
     return _score("per", outputs, references)
 
 
-METRICS: dict[str, Callable[[Outputs, References], Score]] = {
+METRICS: dict[str, Callable[[Outputs, References], MetricScore]] = {
     "bleu": bleu,
     "chrf": chrf,
     "ter": ter,
@@ -92,7 +92,7 @@ def evaluate(
     outputs: Outputs,
     references: References,
     names: Sequence[str] = ("bleu", "chrf", "ter", "exact", "cer", "wer"),
-) -> list[Score]:
+) -> list[MetricScore]:
     """Compute the scores of these names, in this order."""
     names = (names,) if isinstance(names, str) else names
     check_names(names)
@@ -123,10 +123,10 @@ def statistics(name: str, outputs: Outputs, references: References) -> Statistic
             return lines.edit_statistics(name, unit, outputs, references)
 
 
-def _score(name: str, outputs: Outputs, references: References) -> Score:
+def _score(name: str, outputs: Outputs, references: References) -> MetricScore:
     lines.check(outputs, references)
     counted = statistics(name, outputs, references)
-    return Score(name, counted.value(), counted.signature, name not in LOWER_IS_BETTER)
+    return MetricScore(name, counted.value(), counted.signature, name not in LOWER_IS_BETTER)
 
 
 def _sacrebleu(name: str) -> Any:

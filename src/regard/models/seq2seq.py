@@ -1,6 +1,6 @@
-"""The whole model: p(y | x) = Π_t p(y_t | y_<t, x), from words to logits.
+"""The whole model: p(y | x) = Π_t p(y_t | y_<t, x), from token ids to logits and to the loss.
 
-Padding is right of each line and hidden by the mask; loss and search are not its business.
+Padding is right of each line and hidden by the mask. Search is in `regard.search`.
 """
 
 from dataclasses import dataclass, replace
@@ -162,9 +162,9 @@ class Seq2Seq(nn.Module):
         *,
         rdrop_alpha: float = 0.0,
     ) -> Float[Tensor, ""]:
-        """−Σ log p(y_t | y_<t, x), summed over visible words: what the logits of `forward` give.
+        """−Σ log p(y_t | y_<t, x), summed over visible tokens: what the logits of `forward` give.
 
-        With agreement every line is read twice, and the readings are drawn together.
+        With R-Drop (`rdrop_alpha`) every line is encoded twice, with different dropout.
         """
         if rdrop_alpha:
             twice = (torch.cat([x, x]) for x in (source, source_mask, words))

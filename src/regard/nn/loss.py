@@ -1,4 +1,4 @@
-"""What training makes small: −Σ log p(y_t | y_<t, x), with some of the blame spread evenly."""
+"""Training losses: cross-entropy −Σ log p(y_t | y_<t, x) with label smoothing, and R-Drop."""
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -30,10 +30,10 @@ def rdrop_loss(
     smoothing: float,
     rdrop_alpha: float,
 ) -> Float[Tensor, ""]:
-    """½ (L_1 + L_2) + ¼ a Σ_t (KL(p_1 ‖ p_2) + KL(p_2 ‖ p_1)): half of R-Drop (Liang et al. 2021).
+    """½ (L_1 + L_2) + ¼ α Σ_t (KL(p_1 ‖ p_2) + KL(p_2 ‖ p_1)): half of R-Drop (Liang et al. 2021).
 
-    The logits are of two readings of every line, all of the first before all of the second, which
-    dropout has made to differ. The mean of both losses stays comparable with one reading's.
+    The logits come from two passes with different dropout: all lines of the first pass, then all
+    of the second. Half of the published loss is comparable with the loss of one pass.
     """
     both = torch.cat([target, target]), torch.cat([mask, mask])
     wide = torch.promote_types(logits.dtype, torch.float32)

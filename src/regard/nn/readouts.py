@@ -1,6 +1,7 @@
-"""From what a decoder's step yields to a score for every word of the vocabulary.
+"""From a decoder's output to a logit for each token of the vocabulary, and to the loss.
 
-No softmax here: loss and search take the logits.
+The softmax is part of the loss, and of a pointer-generator, whose logits are log p; otherwise it
+is left to search.
 """
 
 from abc import ABC, abstractmethod

@@ -11,7 +11,7 @@ from regard.text.vocabulary import SPECIALS
 MARK = "�"
 
 
-class Rows(Protocol):
+class WeightRows(Protocol):
     """Rows of numbers: an array, a tensor, a list of lists."""
 
     def __len__(self) -> int:
@@ -24,7 +24,7 @@ class Rows(Protocol):
 def replace_unknown(
     tokens: Sequence[str],
     source_tokens: Sequence[str],
-    weights: Rows | None,
+    weights: WeightRows | None,
     mode: UnknownMode,
     unknown: Sequence[bool] | None = None,
     banned: Collection[str] = (),
@@ -45,17 +45,17 @@ def replace_unknown(
     if mode == "mark" or weights is None or not source_tokens:
         return [MARK if missing else token for token, missing in zip(tokens, unknown, strict=True)]
     _check(len(tokens), len(source_tokens), weights)
-    found = [
+    replaced = [
         source_tokens[_largest(weights[t])] if missing else token
         for t, (token, missing) in enumerate(zip(tokens, unknown, strict=True))
     ]
     return [
         MARK if missing and token in banned else token
-        for token, missing in zip(found, unknown, strict=True)
+        for token, missing in zip(replaced, unknown, strict=True)
     ]
 
 
-def _check(num_tokens: int, num_source: int, weights: Rows) -> None:
+def _check(num_tokens: int, num_source: int, weights: WeightRows) -> None:
     """Refuse weights of another line."""
     widths = {len(weights[t]) for t in range(len(weights))}
     if len(weights) not in (num_tokens, num_tokens + 1) or widths - {num_source}:

@@ -18,4 +18,4 @@ def unescape(text: str, marks: str) -> str:
     if ESCAPE not in text:
         return text
     last = len(written) - 1
-    return re.sub(f"{ESCAPE}([0-{last}])", lambda found: written[int(found[1])], text)
+    return re.sub(f"{ESCAPE}([0-{last}])", lambda match: written[int(match[1])], text)

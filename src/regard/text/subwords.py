@@ -44,13 +44,13 @@ def train_subwords(
 def sample(lines: Iterable[str], size: int, seed: int) -> list[str]:
     """Draw at most `size` lines, each with the same chance (algorithm R); all where no more."""
     generator = random.Random(seed)
-    kept: list[str] = []
+    reservoir: list[str] = []
     for i, line in enumerate(lines):
         if i < size:
-            kept.append(line)
+            reservoir.append(line)
         elif (place := generator.randrange(i + 1)) < size:
-            kept[place] = line
-    return kept
+            reservoir[place] = line
+    return reservoir
 
 
 def _parts(line: str) -> Iterable[str]:

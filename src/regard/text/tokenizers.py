@@ -204,10 +204,10 @@ def _words(chunk: str) -> list[str]:
     """Cut what stands between two spaces into words and marks with their joiners."""
     if chunk.isalnum():
         return [chunk]
-    found = _words_and_marks().findall(chunk)
+    parts = _words_and_marks().findall(chunk)
     tokens = []
-    for i, (word, mark) in enumerate(found):
-        before_word = i + 1 < len(found) and found[i + 1][0]
+    for i, (word, mark) in enumerate(parts):
+        before_word = i + 1 < len(parts) and parts[i + 1][0]
         left = JOINER if mark and i else ""
         right = JOINER if mark and before_word else ""
         tokens.append(left + escape(word or mark, JOINER) + right)

@@ -107,13 +107,13 @@ def _problem(symbols: Sequence[object]) -> str | None:
     for i, symbol in enumerate(symbols):
         if not isinstance(symbol, str):
             return f"vocabulary[{i}] is of type {type(symbol).__name__}, but it must be a string"
-        shown = ascii(symbol[:40])
+        quoted = ascii(symbol[:40])
         if not _holds(symbol):
-            return f"vocabulary[{i}] = {shown}, but it must be text that UTF-8 can hold"
+            return f"vocabulary[{i}] = {quoted}, but it must be text that UTF-8 can hold"
         if i < len(SPECIALS):
             continue
         if symbol in places:
-            return f"vocabulary[{i}] = {shown}, but it must be new: it stands at {places[symbol]}"
+            return f"vocabulary[{i}] = {quoted}, but it must be new: it stands at {places[symbol]}"
         places[symbol] = i
     if tuple(symbols[: len(SPECIALS)]) != SPECIALS:
         return f"vocabulary lacks the specials, but it must begin with {' '.join(SPECIALS)}"

@@ -4,11 +4,13 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from time import monotonic
-from typing import Self, TextIO, final
+from typing import TextIO, final
+
+from typing_extensions import override
 
 from regard.config.settings import TrainConfig
 from regard.training.progress_report import ValidationResult
-from regard.training.throughput import ThroughputMeter
+from regard.training.throughput import TimedReport
 from regard.training.validation_sample import sample_line
 
 LINE_WIDTH = 160
@@ -16,7 +18,7 @@ LINE_WIDTH = 160
 
 
 @final
-class LogLines:
+class LogLines(TimedReport):
     """Writes lines to stderr, or to the file that is given."""
 
     def __init__(
@@ -26,34 +28,22 @@ class LogLines:
         file: TextIO | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
+        super().__init__(config, clock)
         self.metric = metric
         self.file = file
-        self.throughput = ThroughputMeter(config, clock)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        pass
-
-    def start(self, step: int) -> None:
-        """Start the clock."""
-        self.throughput.start(step)
-
+    @override
     def update(self, step: int, loss: float, learning_rate: float, tokens: int) -> None:
         """Write a line, if this update is to be reported."""
+        super().update(step, loss, learning_rate, tokens)
         meter = self.throughput
-        meter.update(step, loss, tokens)
         if step % meter.config.report_every == 0:
             self._write(meter.steps_text(), meter.speed_text(), meter.remaining_text())
 
-    def begin_validation(self, step: int) -> None:
-        """Write nothing yet: the line comes with the score."""
-        self.throughput.begin_validation()
-
+    @override
     def end_validation(self, step: int, validation: ValidationResult, best: float) -> None:
         """Write the score, and the sample on the rest of the line."""
-        self.throughput.end_validation()
+        super().end_validation(step, validation, best)
         parts = [self.throughput.steps_text(), score_text(self.metric, validation.score, best)]
         if validation.sample is not None:
             width = LINE_WIDTH - len(joined(*parts, " "))

@@ -5,7 +5,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from importlib.util import find_spec
 from time import monotonic
-from typing import TYPE_CHECKING, Self, TextIO, final
+from typing import TYPE_CHECKING, TextIO, final
+
+from typing_extensions import override
 
 from regard.config.settings import TrainConfig
 from regard.training.log_lines import LogLines, joined, score_text
@@ -15,7 +17,7 @@ from regard.training.progress_report import (
     ValidationResult,
     ValidationSample,
 )
-from regard.training.throughput import ThroughputMeter, clock_time
+from regard.training.throughput import TimedReport, clock_time
 from regard.training.validation_sample import fit_cells, sample_line
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ def make_report(
 
 
 @final
-class ProgressBar:
+class ProgressBar(TimedReport):
     """Three lines at the bottom of a terminal or below a notebook cell, redrawn as it goes."""
 
     def __init__(
@@ -51,8 +53,8 @@ class ProgressBar:
     ) -> None:
         from rich.live import Live
 
+        super().__init__(config, clock)
         self.metric = metric
-        self.throughput = ThroughputMeter(config, clock)
         self.score = ""
         self.sample: ValidationSample | None = None
         self.ended = False
@@ -66,9 +68,7 @@ class ProgressBar:
             redirect_stderr=file is None or file is sys.stderr,
         )
 
-    def __enter__(self) -> Self:
-        return self
-
+    @override
     def __exit__(self, *error: object) -> None:
         self.ended = True
         # a terminal that is gone need not be tidied
@@ -78,22 +78,16 @@ class ProgressBar:
                 self.live.refresh()
             self.live.stop()
 
+    @override
     def start(self, step: int) -> None:
         """Start the clock and the drawing."""
-        self.throughput.start(step)
+        super().start(step)
         self.live.start(refresh=True)
 
-    def update(self, step: int, loss: float, learning_rate: float, tokens: int) -> None:
-        """Record an update; the next redraw shows it."""
-        self.throughput.update(step, loss, tokens)
-
-    def begin_validation(self, step: int) -> None:
-        """Show that a validation runs."""
-        self.throughput.begin_validation()
-
+    @override
     def end_validation(self, step: int, validation: ValidationResult, best: float) -> None:
         """Show the score and the sample until the next validation."""
-        self.throughput.end_validation()
+        super().end_validation(step, validation, best)
         self.score = score_text(self.metric, validation.score, best)
         self.sample = validation.sample
 

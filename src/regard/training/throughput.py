@@ -4,9 +4,10 @@ from collections import deque
 from collections.abc import Callable
 from math import ceil
 from time import monotonic
-from typing import final
+from typing import Self, final
 
 from regard.config.settings import TrainConfig
+from regard.training.progress_report import ValidationResult
 
 RECENT = 50
 """Updates over which loss and throughput are averaged."""
@@ -101,6 +102,35 @@ class ThroughputMeter:
         """Return the seconds since the last call."""
         last, self._lap_time = self._lap_time, self.clock()
         return self._lap_time - last
+
+
+class TimedReport:
+    """A progress report with a throughput meter; what it shows is left to subclasses."""
+
+    def __init__(self, config: TrainConfig, clock: Callable[[], float] = monotonic) -> None:
+        self.throughput = ThroughputMeter(config, clock)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def start(self, step: int) -> None:
+        """Start the clock."""
+        self.throughput.start(step)
+
+    def update(self, step: int, loss: float, learning_rate: float, tokens: int) -> None:
+        """Record an update."""
+        self.throughput.update(step, loss, tokens)
+
+    def begin_validation(self, step: int) -> None:
+        """Stop the clock of updates."""
+        self.throughput.begin_validation()
+
+    def end_validation(self, step: int, validation: ValidationResult, best: float) -> None:
+        """Start the clock of updates again."""
+        self.throughput.end_validation()
 
 
 def clock_time(seconds: float) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from regard.viz.alignment import Alignment
-from regard.viz.html import to_html
+from regard.viz.html_heatmap import to_html
 
 END = "■"
 """How the end of a target is drawn: it looked somewhere too."""

@@ -69,8 +69,8 @@ class Alignment:
 
         `rows` takes only so many target tokens, so that an end mark can be left out.
         """
-        looked = ((self.largest(row), row) for row in range(len(self.target))[:rows])
-        return " ".join(f"{column}-{row}" for column, row in looked if column is not None)
+        links = ((self.largest(row), row) for row in range(len(self.target))[:rows])
+        return " ".join(f"{column}-{row}" for column, row in links if column is not None)
 
     def to_json(self) -> dict[str, Any]:
         """Return what `json.dumps` takes; numbers as they are."""

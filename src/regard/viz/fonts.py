@@ -26,15 +26,15 @@ FIRST_RARE, FIRST_SYMBOL = 0x20000, 0x1F000
 
 def families(text: Iterable[str]) -> list[str]:
     """Return fonts that together have every character, the first ones first to be asked."""
-    needed = {character for character in text if _drawn(character)}
-    found = _cover(needed)
-    if _missing(needed, found):
+    needed = {character for character in text if _has_shape(character)}
+    fonts = _cover(needed)
+    if _missing(needed, fonts):
         # what was installed since matplotlib last looked
-        _look_again()
-        found = _cover(needed)
-    if left := _missing(needed, found):
+        _find_new_fonts()
+        fonts = _cover(needed)
+    if left := _missing(needed, fonts):
         raise InputError(_sentence(sorted(left)))
-    return found
+    return fonts
 
 
 def nameless(text: str) -> dict[int, str]:
@@ -46,7 +46,7 @@ def nameless(text: str) -> dict[int, str]:
 _NAMELESS = {"Cn", "Co"}
 
 
-def _drawn(character: str) -> bool:
+def _has_shape(character: str) -> bool:
     """Whether it has a shape of its own: joiners and variation selectors only change others."""
     selector = "VARIATION SELECTOR" in unicodedata.name(character, "")
     return unicodedata.category(character) != "Cf" and not selector and character != "\n"
@@ -54,23 +54,23 @@ def _drawn(character: str) -> bool:
 
 def _cover(needed: set[str]) -> list[str]:
     """Take fonts as long as they add something."""
-    found = [DEFAULT]
+    fonts = [DEFAULT]
     scripts = {_script(character) for character in needed}
     regional = [REGIONAL[name] for name in sorted(scripts & REGIONAL.keys())]
     for name in (*regional, *PREFERRED):
-        if _missing(needed, found) & _characters(name):
-            found.append(name)
+        if _missing(needed, fonts) & _characters(name):
+            fonts.append(name)
     others = sorted(_installed(), key=lambda name: (not name.startswith("Noto Sans"), name))
-    while left := _missing(needed, found):
+    while left := _missing(needed, fonts):
         best = max(others, key=lambda name: len(left & _characters(name)), default=None)
         if best is None or not left & _characters(best):
             break
-        found.append(best)
-    return found
+        fonts.append(best)
+    return fonts
 
 
-def _missing(needed: set[str], found: Iterable[str]) -> set[str]:
-    return needed.difference(*map(_characters, found))
+def _missing(needed: set[str], fonts: Iterable[str]) -> set[str]:
+    return needed.difference(*map(_characters, fonts))
 
 
 def _installed() -> set[str]:
@@ -95,7 +95,7 @@ def _characters(family: str) -> frozenset[str]:
         return frozenset()
 
 
-def _look_again() -> None:
+def _find_new_fonts() -> None:
     from matplotlib.font_manager import findSystemFonts, fontManager
 
     known = {entry.fname for entry in fontManager.ttflist}
@@ -109,11 +109,11 @@ def _look_again() -> None:
 
 
 def _sentence(left: list[str]) -> str:
-    shown = ", ".join(left[:5]) + (f" and {len(left) - 5:,} more" if len(left) > 5 else "")
+    examples = ", ".join(left[:5]) + (f" and {len(left) - 5:,} more" if len(left) > 5 else "")
     scripts = " and ".join(dict.fromkeys(map(_named, left)))
     packages = " ".join(sorted({_package(character) for character in left}))
     return (
-        f"no installed font has {shown} ({scripts}), but a picture of them needs one; "
+        f"no installed font has {examples} ({scripts}), but a picture of them needs one; "
         f"apt-get install {packages}, or a file that ends in .svg or .html, would do"
     )
 

@@ -307,11 +307,11 @@ def test_everything_that_is_wrong_is_said_at_once():
         "settings: model.embedding_size = big, but it must be a whole number, at least 1",
         "settings: model.readout_size: size = -1, but it must be a whole number, at least 1",
         "settings: model.score = adaptive, but it must be additive, concat, dot, ",
-        "settings: model.depth is no setting; ",
-        "settings: train.max_step is no setting; train.max_steps would do",
+        "settings: Unknown setting model.depth.",
+        "settings: Unknown setting train.max_step. Did you mean train.max_steps?",
         "settings: train.seed = -1, but it must be a whole number, at least 0",
         "settings: data.normalization = NFCC, but it must be NFC, NFD, NFKC or none; ",
-        "settings: serch is no section; search would do",
+        "settings: Unknown section serch. Did you mean search?",
     ):
         assert [line for line in found if line.startswith(start)], start
 

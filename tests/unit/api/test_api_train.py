@@ -345,16 +345,16 @@ def test_settings_may_stand_in_sections_or_alone():
     assert refusal(ConfigError, train=3) == (
         "settings: train = 3, but it must be a dict of settings"
     )
-    assert refusal(ConfigError, depht=3).startswith("settings: model.depht is no setting; ")
-    assert "train.max_steps would do" in refusal(ConfigError, train={"max_step": 3})
+    assert refusal(ConfigError, depht=3).startswith("settings: Unknown setting model.depht.")
+    assert "Did you mean train.max_steps?" in refusal(ConfigError, train={"max_step": 3})
 
 
 def test_a_name_that_is_nearly_a_setting_is_told_with_its_section():
     told = refusal(ConfigError, max_step=3, hiden_size=5, serch={"seed": 1}, seed=-1)
     assert sorted(told.splitlines()) == [
-        "settings: model.hiden_size is no setting; model.hidden_size would do",
-        "settings: serch is no section; search would do",
-        "settings: train.max_step is no setting; train.max_steps would do",
+        "settings: Unknown setting model.hiden_size. Did you mean model.hidden_size?",
+        "settings: Unknown section serch. Did you mean search?",
+        "settings: Unknown setting train.max_step. Did you mean train.max_steps?",
         "settings: train.seed = -1, but it must be a whole number, at least 0",
     ]
     assert refusal(ConfigError, overwite=True, quite=True).splitlines() == [

@@ -27,7 +27,7 @@ def test_dates_counts_every_format_shows_examples_and_draws(run, monkeypatch):
     assert answer.code == 0, answer.err
     counted = r"\d+\.\d\d % of 1,000 days that were never trained on are right, in 85 formats of "
     assert re.search(counted + r"24 locales; the hardest, \w+ \w+, \d+\.\d %", answer.out)
-    assert all(f"  {source} → " in answer.out for source, _ in dates.shown(2))
+    assert all(f"  {source} → " in answer.out for source, _ in dates.examples(2))
     assert "█ 100 %" in answer.out
     assert dates.WHY in answer.out
     assert answer.err.splitlines()[-2].startswith("Next: regard show demo-dates.regard ")

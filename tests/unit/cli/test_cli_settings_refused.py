@@ -3,16 +3,16 @@
 import pytest
 
 ONE = [
-    ("--set train.sede=3", "settings: train.sede is no setting; train.seed would do"),
+    ("--set train.sede=3", "settings: Unknown setting train.sede. Did you mean train.seed?"),
     (
         "--set model.hiden_size=3",
-        "settings: model.hiden_size is no setting; model.hidden_size would do",
+        "settings: Unknown setting model.hiden_size. Did you mean model.hidden_size?",
     ),
-    ("--set trian.seed=3", "settings: trian is no section; train would do"),
+    ("--set trian.seed=3", "settings: Unknown section trian. Did you mean train?"),
     (
         "--set train.hidden_size=8",
-        "settings: train.hidden_size is no setting; model.encoder.hidden_size or "
-        "model.decoder.hidden_size would do",
+        "settings: Unknown setting train.hidden_size. Did you mean model.encoder.hidden_size or "
+        "model.decoder.hidden_size?",
     ),
     (
         "--set train.learning_rate=fast",
@@ -61,10 +61,10 @@ def test_a_device_that_is_not_here_is_refused(refused, pairs, capitals):
 
 
 SEVERAL = """regard: settings: model.hidden_size = wide, but it must be a whole number, at least 1
-regard: settings: text.source = letters, but it must be characters, words, symbols, tagged, \
-sounds, unigram or bpe; characters would do
+regard: settings: text.source = letters, but it must be characters, words, whitespace, tagged, \
+phonemes, unigram or bpe; characters would do
 regard: settings: train.max_steps = "many", but it must be a whole number, at least 1
-regard: settings: train.sede is no setting; train.seed would do
+regard: settings: Unknown setting train.sede. Did you mean train.seed?
 """
 
 

@@ -73,7 +73,9 @@ def test_a_new_name_is_read_in_silence_and_replaces_an_old_one_of_the_file():
 
 
 def test_both_names_at_once_are_refused():
-    with pytest.raises(ConfigError, match=r"train\.average is now train\.average_checkpoints, but"):
+    with pytest.raises(
+        ConfigError, match=r"train\.average is now train\.average_checkpoints, but both"
+    ):
         with_new_names({"train": {"average": 1, "average_checkpoints": 2}}, warn=False)
 
 

@@ -54,36 +54,41 @@ def refusal(tree):
 
 
 SENTENCES = [
-    ("train/learning_rat", 1, "train.learning_rat is no setting; train.learning_rate would do"),
-    ("train/beam_size", 5, "train.beam_size is no setting; search.beam_size would do"),
-    ("seed", 1, "seed is no setting; train.seed or search.seed would do"),
-    ("train/xyzzy", 1, "train.xyzzy is no setting; leaving it out would do"),
-    ("train/xyzzy", {}, "train.xyzzy is no section; leaving it out would do"),
-    ("trian", {"seed": 2}, "trian is no section; train would do"),
-    ("encoder", {"kind": "recurrent"}, "encoder is no section; model.encoder would do"),
-    ("train/a b", 1, "train.'a b' is no setting; leaving it out would do"),
-    ("train/", 1, "train.'' is no setting; leaving it out would do"),
+    (
+        "train/learning_rat",
+        1,
+        "Unknown setting train.learning_rat. Did you mean train.learning_rate?",
+    ),
+    ("train/beam_size", 5, "Unknown setting train.beam_size. Did you mean search.beam_size?"),
+    ("seed", 1, "Unknown setting seed. Did you mean train.seed or search.seed?"),
+    ("train/xyzzy", 1, "Unknown setting train.xyzzy."),
+    ("train/xyzzy", {}, "Unknown section train.xyzzy."),
+    ("trian", {"seed": 2}, "Unknown section trian. Did you mean train?"),
+    ("encoder", {"kind": "recurrent"}, "Unknown section encoder. Did you mean model.encoder?"),
+    ("train/a b", 1, "Unknown setting train.'a b'."),
+    ("train/", 1, "Unknown setting train.''."),
     (
         "model/kind",
         "bahdanau",
-        "model.kind is no setting; model.encoder.kind, model.decoder.kind or model.readout.kind "
-        "would do",
+        "Unknown setting model.kind. Did you mean model.encoder.kind, model.decoder.kind or "
+        "model.readout.kind?",
     ),
     (
         "model/encoder/knd",
         "lstm",
-        "model.encoder.knd is no setting; model.encoder.kind would do",
+        "Unknown setting model.encoder.knd. Did you mean model.encoder.kind?",
     ),
     (
         "model/encoder/kernel_size",
         3,
-        "model.encoder.kernel_size is no setting of kind = recurrent; "
-        "kind = convolutional would do",
+        "Unknown setting model.encoder.kernel_size for kind = recurrent. Only kind = "
+        "convolutional has it.",
     ),
     (
         "model/decoder/num_heads",
         3,
-        "model.decoder.num_heads is no setting of kind = bahdanau; kind = transformer would do",
+        "Unknown setting model.decoder.num_heads for kind = bahdanau. Only kind = transformer has "
+        "it.",
     ),
     (
         "model/encoder/hidden_size",
@@ -193,11 +198,11 @@ def test_everything_wrong_in_any_section_is_said_at_once():
     }
     kinds = "plain, cho, bahdanau, luong or convolutional"
     assert refusal(tree) == [
-        "dta is no section; data would do",
+        "Unknown section dta. Did you mean data?",
         "model.source.size = 0, but it must be a whole number, at least 1",
         "model.target.size is missing; a whole number, at least 1, would do",
-        "model.encoder.num_heads is no setting of kind = convolutional; "
-        "kind = transformer would do",
+        "Unknown setting model.encoder.num_heads for kind = convolutional. Only kind = "
+        "transformer has it.",
         "model.encoder.hidden_size is missing; a whole number, at least 1, would do",
         "model.encoder.kernel_size = 4, but it must be odd to have a middle; 5 would do",
         "model.encoder.dropout = 1.5, but it must be at least 0 and below 1",
@@ -207,7 +212,7 @@ def test_everything_wrong_in_any_section_is_said_at_once():
         "model.readout is missing; a section [model.readout] would do",
         "model.summary = lst, but it must be none, last, backward, mean, max or tanh; "
         "last would do",
-        "train.steps is no setting; train.max_steps would do",
+        "Unknown setting train.steps. Did you mean train.max_steps?",
         "train.seed = -1, but it must be a whole number, at least 0",
         "search = beam, but it must be a section of its own",
     ]
@@ -248,4 +253,4 @@ def test_a_value_too_long_to_be_shown_is_refused_wherever_it_stands():
         "model.decoder.attention.score = …, but it must be additive, concat, dot, scaled_dot, "
         "bilinear, gaussian, gaussian_learned or location"
     ]
-    assert refusal(changed("a", deep)) == ["a is no section; leaving it out would do"]
+    assert refusal(changed("a", deep)) == ["Unknown section a."]

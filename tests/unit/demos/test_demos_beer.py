@@ -13,7 +13,6 @@ PAIR = ("ich mochte ein bier", "i want a beer")
 
 def test_one_pair_is_taught_and_asked():
     assert beer.pairs() == [PAIR]
-    assert beer.shown() == [PAIR]
 
 
 def test_the_new_state_asks_by_a_bilinear_score_and_is_read_out_with_its_context():

@@ -166,8 +166,8 @@ def test_pairs_say_what_they_mean(pairs):
 
 
 def test_what_is_shown_are_days_of_the_test_in_many_scripts():
-    shown = dates.shown()
-    assert len(shown) == len(dates.SHOWN) >= 8
+    shown = dates.examples()
+    assert len(shown) == len(dates.EXAMPLE_FORMS) >= 8
     assert len({iso for _, iso in shown}) == len(shown)
     assert set(shown) < {row[2:] for row in dates.unseen()}
     letters = {char for line, _ in shown for char in line if char.isalpha()}

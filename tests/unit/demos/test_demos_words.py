@@ -37,13 +37,13 @@ def test_mans_is_never_shown_in_training(filled):
     taught = words.pairs(filled=filled)
     assert len(taught) == 6
     assert not any("mans" in line or "s" in line for pair in taught for line in pair)
-    assert ("mansP" if filled else "mans") in dict(words.shown(filled=filled))
+    assert ("mansP" if filled else "mans") in dict(words.examples(filled=filled))
 
 
 def test_what_is_asked_is_what_the_demo_prints():
-    assert words.shown(filled=False) == list(zip(ASKED, RIGHT, strict=True))
+    assert words.examples(filled=False) == list(zip(ASKED, RIGHT, strict=True))
     filled = ["manPP", "mansP", "kingP", "black", "upPPP"]
-    assert words.shown() == list(zip(filled, RIGHT, strict=True))
+    assert words.examples() == list(zip(filled, RIGHT, strict=True))
 
 
 @pytest.mark.parametrize("filled", [True, False])
@@ -83,7 +83,7 @@ def learn(seed, filled):
 
 
 def asked(demo, filled):
-    return texts(demo, [source for source, _ in words.shown(filled=filled)])
+    return texts(demo, [source for source, _ in words.examples(filled=filled)])
 
 
 # the command is tried with this seed by the ordinary tests

@@ -17,7 +17,7 @@ import regard
 from regard.errors import ConfigError, InputError
 from regard.metrics.scores import (
     METRICS,
-    Score,
+    MetricScore,
     bleu,
     character_error_rate,
     chrf,
@@ -115,27 +115,27 @@ def test_lines_with_fewer_references_count_only_those_they_have(tmp_path):
 def test_exact_match_is_the_share_of_outputs_equal_to_any_reference():
     score = exact_match(["a", "b", "c", ""], [["a"], ["x", "b"], ["C", "c "], [""]])
     signature = f"exact|nrefs:var|refs:any|version:regard-{regard.__version__}"
-    assert score == Score("exact", 75.0, signature, higher_is_better=True)
+    assert score == MetricScore("exact", 75.0, signature, higher_is_better=True)
 
 
 def test_the_character_error_rate_is_edits_by_reference_characters():
     # kitten → sitting: three edits, seven characters; 我爱 → 我爱你: one, three
     score = character_error_rate(["kitten", "我爱"], [["sitting"], ["我爱你"]])
     signature = f"cer|nrefs:1|refs:best|unit:character|{VERSIONS}"
-    assert score == Score("cer", 100 * 4 / 10, signature, higher_is_better=False)
+    assert score == MetricScore("cer", 100 * 4 / 10, signature, higher_is_better=False)
 
 
 def test_the_word_error_rate_is_edits_by_reference_words():
     # one word changed, one left out; spaces may repeat, and only spaces separate
     score = word_error_rate(["the  cat sat ", "a\u00a0b"], [["the dog sat down"], ["a\u00a0b"]])
     signature = f"wer|nrefs:1|refs:best|unit:word|{VERSIONS}"
-    assert score == Score("wer", 100 * 2 / 5, signature, higher_is_better=False)
+    assert score == MetricScore("wer", 100 * 2 / 5, signature, higher_is_better=False)
 
 
 def test_the_phone_error_rate_takes_what_spaces_separate_as_one_phone():
     score = phone_error_rate(["tʃ a p"], [["ʃ a p", "tʃ a p s"]])
     signature = f"per|nrefs:2|refs:best|unit:phone|{VERSIONS}"
-    assert score == Score("per", 100 * 1 / 4, signature, higher_is_better=False)
+    assert score == MetricScore("per", 100 * 1 / 4, signature, higher_is_better=False)
 
 
 @pytest.mark.parametrize("references", [["abc", "a"], ["a", "abc"], ["abcdefg", "abc", "bb"]])

@@ -105,7 +105,7 @@ def test_weights_may_be_off_by_rounding():
 
 def test_importing_the_room_imports_no_torch():
     script = (
-        "import sys, regard.viz.alignment, regard.viz.terminal, regard.viz.html\n"
+        "import sys, regard.viz.alignment, regard.viz.terminal_heatmap, regard.viz.html_heatmap\n"
         "print('torch' in sys.modules)"
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -49,7 +49,7 @@ def to_svg(alignment: Alignment, lines: Sequence[str] = (), caption: str = ATTEN
         for tokens in (alignment.source, alignment.target)
     )
     title = arrow_heading(*lines)
-    at = _layout(source, target, [arrow_heading(line) for line in lines], caption)
+    at = _lay_out(source, target, [arrow_heading(line) for line in lines], caption)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {at.width:g} {at.height:g}" '
         f'width="{at.width:g}" height="{at.height:g}" role="img" font-family="{FONTS}" '
@@ -68,20 +68,20 @@ def to_svg(alignment: Alignment, lines: Sequence[str] = (), caption: str = ATTEN
 
 def describe(alignment: Alignment, caption: str = ATTENTION) -> str:
     """Say in words what the picture shows: the largest weight of each row."""
-    told = [caption]
+    sentences = [caption]
     for row, token in enumerate(alignment.target):
         column = alignment.largest(row)
         if column is None:
-            told.append(f"{token_label(token)}: nothing.")
+            sentences.append(f"{token_label(token)}: nothing.")
         else:
             weight = alignment.weights[row, column]
-            told.append(
+            sentences.append(
                 f"{token_label(token)}: most {token_label(alignment.source[column])}, {weight:.0%}."
             )
-    return " ".join(told)
+    return " ".join(sentences)
 
 
-def _layout(
+def _lay_out(
     source: Sequence[str], target: Sequence[str], title: Sequence[str], caption: str
 ) -> _Layout:
     left = MARGIN + LETTER * max(map(cell_len, target), default=0) + 8
@@ -98,8 +98,8 @@ def _layout(
     top = MARGIN + (SIZE + 6) * len(title) + 4 + risen
     height = round(top + HIGH * len(target) + 2 * SIZE + 12 + (SIZE + 3) * len(lines) + MARGIN)
     room = int((width - 2 * MARGIN) / LETTER)
-    shown = [fit("→ " * (n > 0) + line, room) for n, line in enumerate(title)]
-    return _Layout(round(left, 1), round(top, 1), width, height, shown, lines, angle)
+    title_lines = [fit("→ " * (n > 0) + line, room) for n, line in enumerate(title)]
+    return _Layout(round(left, 1), round(top, 1), width, height, title_lines, lines, angle)
 
 
 def _head(at: _Layout) -> Iterator[str]:

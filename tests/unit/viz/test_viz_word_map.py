@@ -4,12 +4,12 @@ import re
 
 import numpy as np
 
-from regard.viz.places import to_places
+from regard.viz.word_map import to_word_map
 
 
 def test_words_stand_in_their_order_and_one_far_out_leaves_the_others_apart():
     places = np.array([[0.0, 3.0], [1.0, 2.0], [1000.0, 2.5]])
-    drawn = to_places(["a", "b", "<c>"], places, "three")
+    drawn = to_word_map(["a", "b", "<c>"], places, "three")
     found = [tuple(map(float, xy)) for xy in re.findall(r'cx="([\d.]+)" cy="([\d.]+)"', drawn)]
     x, y = zip(*found, strict=True)
     # the second axis points up
@@ -19,4 +19,4 @@ def test_words_stand_in_their_order_and_one_far_out_leaves_the_others_apart():
 
 
 def test_one_word_is_drawn_too():
-    assert 'cx="60.0"' in to_places(["a"], np.zeros((1, 2)), "one")
+    assert 'cx="60.0"' in to_word_map(["a"], np.zeros((1, 2)), "one")

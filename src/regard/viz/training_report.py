@@ -4,10 +4,17 @@ from collections.abc import Iterator
 from math import inf
 from typing import Any
 
-from regard.viz.document import document
-from regard.viz.report_curves import Curve, draw
-from regard.viz.report_data import RunData
-from regard.viz.report_lines import by_length, samples, table, text, watched, worst
+from regard.viz.html_page import document
+from regard.viz.report_charts import Chart, draw_chart
+from regard.viz.report_samples import (
+    errors_by_length,
+    fixed_line,
+    sample_lines,
+    table,
+    text,
+    worst_lines,
+)
+from regard.viz.run_data import RunData
 
 STYLE = """
 dl.facts { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; margin: 1rem 0; }
@@ -47,10 +54,10 @@ def to_report(run: RunData) -> str:
     sections = (
         _head(run),
         _curves(run),
-        watched(run),
-        by_length(run),
-        worst(run),
-        samples(run),
+        fixed_line(run),
+        errors_by_length(run),
+        worst_lines(run),
+        sample_lines(run),
         _scores(run),
         _data(run),
         _settings(run),
@@ -60,8 +67,8 @@ def to_report(run: RunData) -> str:
 
 def _head(run: RunData) -> str:
     rows = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in _facts(run))
-    told = "".join(f"<li>{text(problem)}</li>" for problem in run.problems)
-    damage = f"<p>What could not be read:</p><ul>{told}</ul>" if told else ""
+    problems = "".join(f"<li>{text(problem)}</li>" for problem in run.problems)
+    damage = f"<p>What could not be read:</p><ul>{problems}</ul>" if problems else ""
     return f'<h1>Training report: {text(run.name)}</h1>{damage}<dl class="facts">{rows}</dl>'
 
 
@@ -92,15 +99,15 @@ def _facts(run: RunData) -> Iterator[tuple[str, str]]:
     if isinstance(count := run.summary.get("train_pairs"), int):
         dev = run.summary.get("dev_sources")
         sources = f"{text(str(dev))} source{'s' * (dev != 1)}"
-        prints = _prints(run)
-        same = " (the same pairs)" * (prints.get("pairs", 0) == prints.get("dev"))
+        fingerprints = _fingerprints(run)
+        same = " (the same pairs)" * (fingerprints.get("pairs", 0) == fingerprints.get("dev"))
         yield "pairs", f"{count:,} learned from, validated on {sources}{same}"
 
 
-def _prints(run: RunData) -> dict[str, Any]:
+def _fingerprints(run: RunData) -> dict[str, Any]:
     """Return the fingerprints of a run's pairs, those of its end or those it began with."""
-    told = {**run.recipe, **run.summary}
-    return {name: told[name] for name in ("pairs", "dev") if name in told}
+    recorded = {**run.recipe, **run.summary}
+    return {name: recorded[name] for name in ("pairs", "dev") if name in recorded}
 
 
 def _metric(run: RunData) -> str:
@@ -114,19 +121,19 @@ def _curves(run: RunData) -> str:
     scores = [(x["step"], x["score"]) for x in run.validations]
     speeds = [(x["step"], x["tokens_per_second"]) for x in run.throughput]
     curves = (
-        Curve("Training loss of a word", losses, "{:.3f}".format),
-        Curve(
+        Chart("Training loss of a word", losses, "{:.3f}".format),
+        Chart(
             f"{_metric(run)} on the validation set",
             scores,
             "{:.2f}".format,
             least=0.0,
             most=100.0 if _metric(run) in PERCENTAGES else inf,
         ),
-        Curve("Learning rate", rates, from_zero=True),
-        Curve("Tokens a second", speeds, "{:,.0f}".format, from_zero=True),
+        Chart("Learning rate", rates, from_zero=True),
+        Chart("Tokens a second", speeds, "{:,.0f}".format, from_zero=True),
     )
-    drawn = "".join(map(draw, curves))
-    return f'<section><h2>Curves</h2><div class="curves">{drawn}</div></section>'
+    html = "".join(map(draw_chart, curves))
+    return f'<section><h2>Curves</h2><div class="curves">{html}</div></section>'
 
 
 def _scores(run: RunData) -> str:
@@ -140,35 +147,35 @@ def _scores(run: RunData) -> str:
         if isinstance(x["value"], int | float)
     ]
     caption = "The finished model on the validation set, as it is used."
-    drawn = table(caption, ("value", "score", "recipe"), rows, 1)
-    return f"<section><h2>Scores</h2>{drawn}</section>"
+    html = table(caption, ("value", "score", "recipe"), rows, 1)
+    return f"<section><h2>Scores</h2>{html}</section>"
 
 
 def _data(run: RunData) -> str:
-    told = _prints(run)
+    fingerprints = _fingerprints(run)
     names = {"pairs": "fingerprint of the pairs", "dev": "fingerprint of the validation pairs"}
     rows = [
-        (label, f"<code>{text(str(told[name] or 'held out from the pairs'))}</code>")
+        (label, f"<code>{text(str(fingerprints[name] or 'held out from the pairs'))}</code>")
         for name, label in names.items()
-        if name in told
+        if name in fingerprints
     ]
     environment = run.recipe.get("environment")
     if isinstance(environment, dict):
         rows += [(text(str(k)), text(str(v))) for k, v in environment.items()]
     if not rows:
         return ""
-    drawn = table("What the result depends on, besides the settings.", ("what", "value"), rows)
-    return f"<section><h2>Data and machine</h2>{drawn}</section>"
+    html = table("What the result depends on, besides the settings.", ("what", "value"), rows)
+    return f"<section><h2>Data and machine</h2>{html}</section>"
 
 
 def _settings(run: RunData) -> str:
     rows = [(text(name), f"<code>{text(str(value))}</code>") for name, value in _flat(run.settings)]
     if not rows:
         return ""
-    drawn = table("Every setting of the run.", ("setting", "value"), rows)
+    html = table("Every setting of the run.", ("setting", "value"), rows)
     return (
         f"<section><h2>Settings</h2><details><summary>all {len(rows)} of them</summary>"
-        f"{drawn}</details></section>"
+        f"{html}</details></section>"
     )
 
 

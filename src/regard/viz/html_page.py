@@ -8,8 +8,8 @@ from html import escape
 
 from regard.terminal_text import arrow_heading, visible_words
 from regard.viz.alignment import ATTENTION, Alignment
-from regard.viz.html import to_html
-from regard.viz.svg import describe
+from regard.viz.html_heatmap import to_html
+from regard.viz.svg_heatmap import describe
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """What a browser may do for the page: use its styles."""
@@ -47,10 +47,10 @@ def to_page(alignment: Alignment, lines: Sequence[str] = (), caption: str = ATTE
     parts += [
         f'<p dir="auto">→ <strong>{escape(arrow_heading(line))}</strong></p>' for line in lines[1:]
     ]
-    told = describe(alignment, "").strip()
+    words = describe(alignment, "").strip()
     parts += [
         to_html(alignment),
         f'<p class="soft">{escape(caption)}</p>',
-        f"<details><summary>In words</summary><p>{escape(told)}</p></details>",
+        f"<details><summary>In words</summary><p>{escape(words)}</p></details>",
     ]
     return document(" → ".join(lines) or caption, "\n".join(parts))

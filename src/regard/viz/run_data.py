@@ -74,7 +74,7 @@ def read_run(folder: Path) -> RunData:
     )
 
 
-def drawn(sample: Any) -> Alignment | None:
+def attention_of(sample: Any) -> Alignment | None:
     """Return the attention of a sample; None where there is none, or none that can be drawn."""
     if not isinstance(sample, dict) or not sample.get("weights"):
         return None
@@ -84,7 +84,7 @@ def drawn(sample: Any) -> Alignment | None:
         return None
 
 
-def sampled(entry: Entry, name: str) -> Entry | None:
+def sample_of(entry: Entry, name: str) -> Entry | None:
     """Return a sample of a validation, if it is one."""
     sample = entry.get(name)
     parts = ("source", "target", "output")
@@ -111,7 +111,7 @@ def _no_run(folder: Path) -> str:
 
 def _entries(path: Path, problems: list[str]) -> list[Entry]:
     """Read JSON lines; the last may be half written, others that are no JSON are counted."""
-    found, bad = [], 0
+    entries, bad = [], 0
     lines = _text(path, problems).split("\n")
     for line in lines:
         try:
@@ -121,10 +121,10 @@ def _entries(path: Path, problems: list[str]) -> list[Entry]:
             bad += line is not lines[-1]
             continue
         if isinstance(entry, dict):
-            found.append(entry)
+            entries.append(entry)
     if bad:
         problems.append(f"{path.name}: {bad:,} line{'s' * (bad > 1)} cannot be read, and left out")
-    return found
+    return entries
 
 
 def _json(path: Path, problems: list[str]) -> Entry:
@@ -138,13 +138,13 @@ def _toml(path: Path, problems: list[str]) -> Entry:
 def _parsed(path: Path, problems: list[str], parse: Callable[[str], Any]) -> Entry:
     text = _text(path, problems)
     try:
-        found = parse(text) if text else {}
+        tree = parse(text) if text else {}
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        tree = None
+    if not isinstance(tree, dict):
         problems.append(f"{path.name}: it is damaged, and left out")
         return {}
-    return found
+    return tree
 
 
 def _text(path: Path, problems: list[str]) -> str:

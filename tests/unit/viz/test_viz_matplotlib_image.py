@@ -13,7 +13,7 @@ pytest.importorskip("matplotlib", reason="pip install 'regard[plots]' to draw PN
 from regard.errors import InputError
 from regard.viz import fonts
 from regard.viz.alignment import Alignment
-from regard.viz.figure import to_image
+from regard.viz.matplotlib_image import to_image
 
 ENGLISH = Alignment(("a", "b"), ("x", "■"), np.array([[1.0, 0.0], [0.5, 0.5]]))
 CJK = Path("/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc")
@@ -123,7 +123,7 @@ def having(monkeypatch, **installed):
     monkeypatch.setattr(fonts, "_installed", lambda: set(known))
     monkeypatch.setattr(fonts, "_characters", lambda name: known.get(name, frozenset()))
     names = {name.replace("_", " "): frozenset(text) for name, text in installed.items()}
-    monkeypatch.setattr(fonts, "_look_again", lambda: known.update(names))
+    monkeypatch.setattr(fonts, "_find_new_fonts", lambda: known.update(names))
 
 
 def test_only_fonts_that_add_letters_are_taken(monkeypatch):
@@ -141,7 +141,7 @@ def test_chinese_is_drawn_as_the_text_around_it(monkeypatch):
         Noto_Sans_CJK_JP=han + "のカ",
         Noto_Sans_CJK_KR=han + "한",
     )
-    fonts._look_again()
+    fonts._find_new_fonts()
     assert fonts.families(han) == ["DejaVu Sans", "Noto Sans CJK SC"]
     assert fonts.families(han + "の") == ["DejaVu Sans", "Noto Sans CJK JP"]
     assert fonts.families(han + "한") == ["DejaVu Sans", "Noto Sans CJK KR"]

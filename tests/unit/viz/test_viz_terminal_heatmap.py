@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from regard.viz.alignment import Alignment
-from regard.viz.terminal import render
+from regard.viz.terminal_heatmap import render
 
 CASES = settings(max_examples=int(os.environ.get("REGARD_CASES", "500")), deadline=None)
 PAINT = r"\x1b\[48;2;(\d+);(\d+);(\d+);38;2;(\d+);(\d+);(\d+)m([^\x1b]*)\x1b\[0m"

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.viz.alignment import INFLUENCE, Alignment
-from regard.viz.svg import describe, to_svg
+from regard.viz.svg_heatmap import describe, to_svg
 
 CASES = settings(max_examples=int(os.environ.get("REGARD_CASES", "500")), deadline=None)
 SOURCE, TARGET = ("我", "爱", "苹果"), ("أحب", "<b>&\"'", "e\u0301", "■")

@@ -10,10 +10,10 @@ from regard.terminal_text import visible_words
 WIDE, HIGH = 420, 220
 LEFT, RIGHT, TOP, BOTTOM = 56, 30, 12, 34
 MOST = 150
-"""Points of a curve; of more, neighbours are averaged."""
+"""Points of a chart; of more, neighbours are averaged."""
 
 
-class Curve(NamedTuple):
+class Chart(NamedTuple):
     """Numbers over updates, what they are, how one is written, and what none can be."""
 
     title: str
@@ -24,37 +24,37 @@ class Curve(NamedTuple):
     most: float = inf
 
 
-def draw(curve: Curve) -> str:
-    """Draw a curve with its caption; without a point, say so."""
-    caption = f"<figcaption>{escape(visible_words(curve.title))}</figcaption>"
-    if not curve.points:
+def draw_chart(chart: Chart) -> str:
+    """Draw a chart with its caption; without a point, say so."""
+    caption = f"<figcaption>{escape(visible_words(chart.title))}</figcaption>"
+    if not chart.points:
         return f'<figure>{caption}<p class="soft">Nothing is logged yet.</p></figure>'
-    points, each = thinned(curve.points)
+    points, each = downsampled(chart.points)
     note = f" Each point is the mean of up to {each}." if each > 1 else ""
-    return f"<figure>{caption}{_picture(curve, points, _told(curve) + note)}</figure>"
+    return f"<figure>{caption}{_picture(chart, points, _in_words(chart) + note)}</figure>"
 
 
-def thinned(points: Sequence[tuple[int, float]]) -> tuple[list[tuple[int, float]], int]:
-    """Average neighbours, at the update of the last, until a curve has few enough points."""
+def downsampled(points: Sequence[tuple[int, float]]) -> tuple[list[tuple[int, float]], int]:
+    """Average neighbours, at the update of the last, until a chart has few enough points."""
     each = ceil(len(points) / MOST)
     groups = [points[at : at + each] for at in range(0, len(points), each)]
     return [(group[-1][0], sum(y for _, y in group) / len(group)) for group in groups], each
 
 
-def _told(curve: Curve) -> str:
-    (first, start), (last, end) = curve.points[0], curve.points[-1]
-    low, high = (pick(y for _, y in curve.points) for pick in (min, max))
-    write = curve.write
+def _in_words(chart: Chart) -> str:
+    (first, start), (last, end) = chart.points[0], chart.points[-1]
+    low, high = (pick(y for _, y in chart.points) for pick in (min, max))
+    write = chart.write
     return (
-        f"{curve.title}: {write(start)} at update {first:,}, {write(end)} at update {last:,}; "
+        f"{chart.title}: {write(start)} at update {first:,}, {write(end)} at update {last:,}; "
         f"between {write(low)} and {write(high)}."
     )
 
 
-def _picture(curve: Curve, points: list[tuple[int, float]], told: str) -> str:
+def _picture(chart: Chart, points: list[tuple[int, float]], words: str) -> str:
     values = [y for _, y in points]
-    down = min(0.0, *values) if curve.from_zero else min(values)
-    ticks_y = ticks(down, max(values), least=curve.least, most=curve.most)
+    down = min(0.0, *values) if chart.from_zero else min(values)
+    ticks_y = ticks(down, max(values), least=chart.least, most=chart.most)
     ticks_x = [x for x in ticks(0, points[-1][0], 5) if x == int(x)]
     low, high, right = ticks_y[0], ticks_y[-1], max(ticks_x[-1], points[-1][0])
 
@@ -64,7 +64,7 @@ def _picture(curve: Curve, points: list[tuple[int, float]], told: str) -> str:
         return round(across, 1), round(up, 1)
 
     parts = [
-        f'<svg role="img" viewBox="0 0 {WIDE} {HIGH}"><title>{escape(visible_words(told))}</title>'
+        f'<svg role="img" viewBox="0 0 {WIDE} {HIGH}"><title>{escape(visible_words(words))}</title>'
     ]
     for y in ticks_y:
         height = at(0, y)[1]
@@ -79,7 +79,7 @@ def _picture(curve: Curve, points: list[tuple[int, float]], told: str) -> str:
     parts.append(f'<polyline class="curve" points="{line}"/>')
     for (x, y), (step, value) in zip(places, points, strict=True):
         parts.append(
-            f'<g class="point"><title>update {step:,}: {escape(curve.write(value))}</title>'
+            f'<g class="point"><title>update {step:,}: {escape(chart.write(value))}</title>'
             f'<circle class="hit" cx="{x:g}" cy="{y:g}" r="9"/>'
             f'<circle class="dot" cx="{x:g}" cy="{y:g}" r="2.5"/></g>'
         )
@@ -94,8 +94,8 @@ def ticks(
         # a level line needs room on both sides, where numbers can be
         room = abs(low) / 2 or 0.5
         low, high = max(low - room, min(low, least)), min(high + room, max(high, most))
-    rough = (high - low) / count
-    ten = 10.0 ** floor(log10(rough))
-    step = next(ten * n for n in (1, 2, 5, 10) if ten * n >= rough * (1 - 1e-9))
+    raw_step = (high - low) / count
+    ten = 10.0 ** floor(log10(raw_step))
+    step = next(ten * n for n in (1, 2, 5, 10) if ten * n >= raw_step * (1 - 1e-9))
     first, last = floor(low / step + 1e-9), ceil(high / step - 1e-9)
     return [float(f"{n * step:.10g}") for n in range(first, last + 1)]

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.viz.alignment import Alignment
-from regard.viz.html import to_html
+from regard.viz.html_heatmap import to_html
 
 CASES = settings(max_examples=int(os.environ.get("REGARD_CASES", "500")), deadline=None)
 SOURCE, TARGET = ("我", "爱", "苹果"), ("أحب", "<b>&\"'", "e\u0301", "⏎")

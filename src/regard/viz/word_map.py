@@ -6,12 +6,12 @@ from html import escape
 import numpy as np
 from jaxtyping import Float
 
-from regard.viz.svg import FONTS, GRAY, INK
+from regard.viz.svg_heatmap import FONTS, GRAY, INK
 
 SIDE, MARGIN, SIZE = 900, 60, 12
 
 
-def to_places(words: Sequence[str], places: Float[np.ndarray, "N 2"], caption: str) -> str:
+def to_word_map(words: Sequence[str], places: Float[np.ndarray, "N 2"], caption: str) -> str:
     """Draw each word at its place in the order along either axis.
 
     So the words are spread evenly, and what lies far out does not push the others together.

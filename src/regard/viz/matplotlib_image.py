@@ -43,8 +43,8 @@ def to_image(
             f"matplotlib is not installed, but a {kind} needs it; pip install 'regard[plots]', or "
             "a file that ends in .svg or .html, would do"
         ) from error
-    drawn = alignment.source, alignment.target
-    source, target = ([fit(visible_token(token), LONGEST) for token in tokens] for tokens in drawn)
+    sides = alignment.source, alignment.target
+    source, target = ([fit(visible_token(token), LONGEST) for token in tokens] for tokens in sides)
     title = [arrow_heading(line) for line in lines]
     everything = "".join((*source, *target, *title, caption))
     plain = nameless(everything)
@@ -102,8 +102,8 @@ def _labels(axes: "Axes", source: Sequence[str], target: Sequence[str]) -> None:
 
 
 def _lines(axes: "Axes", title: Sequence[str], caption: str) -> None:
-    shown = [fit("→ " * (n > 0) + line, 80) for n, line in enumerate(title)]
-    axes.set_title("\n".join(shown), loc="left", fontsize=10, pad=8, parse_math=False)
+    title_lines = [fit("→ " * (n > 0) + line, 80) for n, line in enumerate(title)]
+    axes.set_title("\n".join(title_lines), loc="left", fontsize=10, pad=8, parse_math=False)
     axes.annotate(
         "\n".join(textwrap.wrap(caption, 60)),
         (0, 0),

@@ -7,7 +7,7 @@ from rich.cells import cell_len
 from regard.terminal_text import fit, token_label, visible_token
 from regard.viz.alignment import Alignment
 from regard.viz.colors import css, ramp
-from regard.viz.svg import describe
+from regard.viz.svg_heatmap import describe
 
 SIDE, SIZE, LETTER, LONGEST = 18, 12, 7.4, 12
 FAINTEST = 0.02

@@ -28,13 +28,13 @@ class Label(NamedTuple):
     """A token made visible_token, and what of it fits."""
 
     whole: str
-    shown: str
+    cut: str
     isolated: bool
 
     def padded(self, width: int, right: bool = False) -> str:
         """Fill up with spaces, which stay outside of what may run from right to left."""
-        space = " " * (width - cell_len(self.shown))
-        return space + self.text(self.shown) if right else self.text(self.shown) + space
+        space = " " * (width - cell_len(self.cut))
+        return space + self.text(self.cut) if right else self.text(self.cut) + space
 
     def text(self, part: str) -> str:
         """Keep the direction of a part to itself, where any label of the picture needs it."""
@@ -64,8 +64,8 @@ def render(alignment: Alignment, *, color: int, width: int | None = None) -> str
     lines = [" " * (margin + 1) + "".join(map(Label.padded, columns, sizes))]
     for label, weights in zip(rows, alignment.weights.tolist(), strict=True):
         cells = zip(weights, sizes, strict=False)
-        drawn = "".join(_cell(weight, size, color, numbers) for weight, size in cells)
-        lines.append(f"{label.padded(margin, right=True)} {drawn}")
+        row_cells = "".join(_cell(weight, size, color, numbers) for weight, size in cells)
+        lines.append(f"{label.padded(margin, right=True)} {row_cells}")
     if left_out := len(source) - len(columns):
         lines.append(f"… {left_out} more column{'s' if left_out > 1 else ''}")
     lines += [*_legend("columns", columns, width), *_legend("rows", rows, width)]
@@ -84,12 +84,12 @@ def _columns(labels: Sequence[str], room: int) -> tuple[list[int], bool]:
 
 def _cell(weight: float, size: int, color: int, numbers: bool) -> str:
     if color:
-        return _painted(weight, percent(weight).rjust(3) if numbers else "", size, color)
+        return _colored_cell(weight, percent(weight).rjust(3) if numbers else "", size, color)
     nearest = round(min(max(weight, 0.0), 1.0) * (len(SHADES) - 1))
     return f"{SHADES[nearest] * (size - 1)} "
 
 
-def _painted(weight: float, text: str, size: int, color: int) -> str:
+def _colored_cell(weight: float, text: str, size: int, color: int) -> str:
     """Write on the weight's color, and end the color with the cell."""
     background = ramp(weight)
     if color == INDEXED:
@@ -103,16 +103,18 @@ def _painted(weight: float, text: str, size: int, color: int) -> str:
 
 def _legend(what: str, labels: Sequence[Label], width: int) -> Iterator[str]:
     """Spell out the labels that were cut, by their number from 1."""
-    cut = [(number, label) for number, label in enumerate(labels, 1) if label.shown != label.whole]
+    cut_labels = [
+        (number, label) for number, label in enumerate(labels, 1) if label.cut != label.whole
+    ]
     line = f"{what}:"
-    for number, label in cut:
-        shown = fit(label.whole, width - len(f"  {number} "))
-        entry = f" {number} {label.text(shown)}"
+    for number, label in cut_labels:
+        cut = fit(label.whole, width - len(f"  {number} "))
+        entry = f" {number} {label.text(cut)}"
         if cell_len(line) + cell_len(entry) > width:
             yield line
             line = " "
         line += entry
-    if cut:
+    if cut_labels:
         yield line
 
 
@@ -120,5 +122,5 @@ def _key(color: int) -> str:
     """Say what the colors or shades stand for."""
     weights = [index / (len(SHADES) - 1) for index in range(len(SHADES))]
     if color:
-        return "".join(_painted(w, f"{100 * w:3.0f}", 4, color) for w in weights) + " %"
+        return "".join(_colored_cell(w, f"{100 * w:3.0f}", 4, color) for w in weights) + " %"
     return " ".join(f"{SHADES[i]} {100 * w:.0f}" for i, w in enumerate(weights) if i) + " %"

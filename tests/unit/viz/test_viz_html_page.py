@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import numpy as np
 
 from regard.viz.alignment import ATTENTION, INFLUENCE, Alignment
-from regard.viz.document import document, to_page
+from regard.viz.html_page import document, to_page
 
 VOID = {"meta", "br"}
 WEIGHTS = np.random.default_rng(1).dirichlet(np.ones(3), size=2).astype(np.float32)

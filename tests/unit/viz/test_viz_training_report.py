@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from regard.errors import DataError
-from regard.viz.report import to_report
-from regard.viz.report_curves import Curve, draw, thinned, ticks
-from regard.viz.report_data import drawn, read_run
-from regard.viz.report_lines import spread
+from regard.viz.report_charts import Chart, downsampled, draw_chart, ticks
+from regard.viz.report_samples import spread
+from regard.viz.run_data import attention_of, read_run
+from regard.viz.training_report import to_report
 
 CASES = settings(
     max_examples=int(os.environ.get("REGARD_CASES", "500")) // 5,
@@ -133,7 +133,7 @@ def test_points_of_the_curves_are_what_was_logged(tmp_path):
 
 
 def test_a_curve_stands_where_its_numbers_are():
-    text = draw(Curve("x", [(0, 0.0), (50, 5.0), (100, 10.0)]))
+    text = draw_chart(Chart("x", [(0, 0.0), (50, 5.0), (100, 10.0)]))
     (points,) = re.findall(r'<polyline class="curve" points="([^"]+)"', text)
     (x1, y1), (x2, y2), (x3, y3) = (map(float, p.split(",")) for p in points.split())
     assert x3 - x2 == pytest.approx(x2 - x1, abs=0.2)
@@ -145,11 +145,11 @@ def test_a_curve_stands_where_its_numbers_are():
 
 def test_many_points_are_averaged_and_it_says_so():
     points = [(step, float(step % 2)) for step in range(1, 301)]
-    found, each = thinned(points)
+    found, each = downsampled(points)
     assert (len(found), each) == (150, 2)
     assert found[:2] == [(2, 0.5), (4, 0.5)]
-    assert "Each point is the mean of up to 2." in draw(Curve("x", points))
-    assert thinned(points[:150]) == (points[:150], 1)
+    assert "Each point is the mean of up to 2." in draw_chart(Chart("x", points))
+    assert downsampled(points[:150]) == (points[:150], 1)
 
 
 @pytest.mark.parametrize(
@@ -326,7 +326,7 @@ def test_an_older_log_without_attention_is_drawn_without_it(tmp_path):
     found = page(tmp_path, **{"log.jsonl": lines(old), "throughput.jsonl": None})
     assert "dev loss on the validation set" in found.texts
     assert not any("most" in title for title in found.titles)
-    assert drawn({**SAMPLE, "weights": [[2.0]]}) is None
+    assert attention_of({**SAMPLE, "weights": [[2.0]]}) is None
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from html import escape
 
 from regard.terminal_text import visible_words
 from regard.viz.alignment import Alignment
-from regard.viz.report_data import Entry, RunData, drawn, sampled
-from regard.viz.thumbnail import thumbnail
+from regard.viz.run_data import Entry, RunData, attention_of, sample_of
+from regard.viz.svg_thumbnail import thumbnail
 
 MOMENTS, SAMPLES, WORST = 8, 30, 20
 """Pictures of the line that is watched, samples, and worst lines: at most."""
@@ -19,13 +19,13 @@ LENGTHS = (5, 10, 20, 40, 80)
 """The longest sources of each group but the last."""
 
 
-def watched(run: RunData) -> str:
+def fixed_line(run: RunData) -> str:
     """Draw one line at several moments, so that one sees the attention come about."""
-    shown = [x for x in run.validations if sampled(x, "watched")]
-    if not shown:
+    validations = [x for x in run.validations if sample_of(x, "watched")]
+    if not validations:
         return ""
-    first = shown[0]["watched"]
-    figures = "".join(_moment(entry) for entry in spread(shown, MOMENTS))
+    first = validations[0]["watched"]
+    figures = "".join(_moment(entry) for entry in spread(validations, MOMENTS))
     return (
         "<section><h2>One line, as it was learned</h2>"
         f'<p dir="auto">{text(first["source"])}</p>'
@@ -36,7 +36,7 @@ def watched(run: RunData) -> str:
 
 def _moment(entry: Entry) -> str:
     sample = entry["watched"]
-    alignment = drawn(sample)
+    alignment = attention_of(sample)
     picture = "" if alignment is None else _scrolled(alignment, f"line, update {entry['step']:,}")
     sign = " ✓" if sample["output"] == sample["target"] else ""
     return (
@@ -52,26 +52,28 @@ def spread(entries: Sequence[Entry], most: int) -> list[Entry]:
     return [entries[round(n * (len(entries) - 1) / (most - 1))] for n in range(most)]
 
 
-def samples(run: RunData) -> str:
+def sample_lines(run: RunData) -> str:
     """Show the lines that were shown by the way, the last first."""
-    shown = [x for x in run.validations if sampled(x, "sample")]
-    if not shown:
+    validations = [x for x in run.validations if sample_of(x, "sample")]
+    if not validations:
         return ""
-    kept = shown[: -SAMPLES - 1 : -1]
+    latest = validations[: -SAMPLES - 1 : -1]
     caption = "A line of the validation set after each validation, the last first"
-    caption += f"; the last {SAMPLES} of {len(shown):,}." if len(shown) > SAMPLES else "."
+    caption += (
+        f"; the last {SAMPLES} of {len(validations):,}." if len(validations) > SAMPLES else "."
+    )
     rows = [
         (f"{x['step']:,}", *_compared(x["sample"]["source"], [x["sample"]["target"]], x["sample"]))
-        for x in kept
+        for x in latest
     ]
-    pictures = [_folded(x) for x in kept]
+    pictures = [_folded(x) for x in latest]
     cells = [(*row[:3], row[3] + picture) for row, picture in zip(rows, pictures, strict=True)]
     heads = ("update", "source", "right", "output")
     return f"<section><h2>Samples</h2>{table(caption, heads, cells)}</section>"
 
 
 def _folded(entry: Entry) -> str:
-    alignment = drawn(entry["sample"])
+    alignment = attention_of(entry["sample"])
     if alignment is None:
         return ""
     drawing = _scrolled(alignment, f"sample, update {entry['step']:,}")
@@ -84,15 +86,15 @@ def _scrolled(alignment: Alignment, name: str) -> str:
     return f"<div {place}>{thumbnail(alignment)}</div>"
 
 
-def by_length(run: RunData) -> str:
+def errors_by_length(run: RunData) -> str:
     """Group the validation lines by the length of their sources, and count what is wrong."""
     if not run.lines:
         return ""
     caption = (
-        "The finished model on the validation lines, by symbols of the source; errors are edits in "
+        "The finished model on the validation lines, by tokens of the source; errors are edits in "
         "percent of the characters of the best right line."
     )
-    heads = ("symbols", "lines", "exactly right", "errors")
+    heads = ("tokens", "lines", "exactly right", "errors")
     rows = list(_groups(run.lines))
     return f"<section><h2>Errors by length</h2>{table(caption, heads, rows, 3)}</section>"
 
@@ -113,7 +115,7 @@ def _groups(lines: Sequence[Entry]) -> Iterator[tuple[str, ...]]:
         yield reach, f"{len(group):,}", f"{right:.1f} %", f"{wrong:.1f} % {bar}"
 
 
-def worst(run: RunData) -> str:
+def worst_lines(run: RunData) -> str:
     """Show the lines with most edits by their length."""
     wrong = [x for x in run.lines if x["edits"] > 0]
     if not run.lines:
@@ -131,8 +133,8 @@ def worst(run: RunData) -> str:
         for x in wrong[:WORST]
     ]
     heads = ("source", "right", "output", "edits, characters")
-    drawn_table = table(f"{caption}, the worst first.", heads, rows)
-    return f"<section><h2>Worst lines</h2>{drawn_table}</section>"
+    html = table(f"{caption}, the worst first.", heads, rows)
+    return f"<section><h2>Worst lines</h2>{html}</section>"
 
 
 def _compared(source: str, targets: Sequence[str], entry: Entry) -> tuple[str, str, str]:
@@ -143,8 +145,10 @@ def _compared(source: str, targets: Sequence[str], entry: Entry) -> tuple[str, s
     marked = ["", ""]
     for what, a, b, c, d in SequenceMatcher(None, right, output, autojunk=False).get_opcodes():
         for n, part in enumerate((right[a:b], output[c:d])):
-            shown = text(part)
-            marked[n] += shown if what == "equal" or not part else f"<mark>{shown}</mark>"
+            marked_text = text(part)
+            marked[n] += (
+                marked_text if what == "equal" or not part else f"<mark>{marked_text}</mark>"
+            )
     others = len(targets) - 1
     more = f' <span class="soft">or {others} other{"s" * (others > 1)}</span>' if others else ""
     cells = text(source), marked[0] + more, marked[1] or '<span class="soft">(nothing)</span>'
