@@ -71,7 +71,6 @@ class Decoder(nn.Module, ABC, Generic[StateT, MemoryT]):
     ) -> tuple[StateT, Step]:
         """Move by one word, the one just written."""
 
-    @abstractmethod
     def unroll(
         self,
         state: StateT,
@@ -82,6 +81,9 @@ class Decoder(nn.Module, ABC, Generic[StateT, MemoryT]):
         need_weights: bool = True,
     ) -> tuple[StateT, Step]:
         """Move along given words: what T steps do, all at once where the decoder can."""
+        return unroll_by_steps(
+            self, state, previous, memory, imposed=imposed, need_weights=need_weights
+        )
 
 
 def unroll_by_steps(
