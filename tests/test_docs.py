@@ -15,6 +15,7 @@ from regard.nn.encoded import Encoded
 from regard.nn.readouts import MaxoutLayer
 from regard.nn.scores import AdditiveScore
 from regard.nn.stack import Stack
+from registry import restored
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
@@ -29,7 +30,8 @@ def python_blocks():
 
 @pytest.mark.parametrize("code", list(python_blocks()))
 def test_every_example_runs_and_prints_what_it_says(code, capsys):
-    exec(compile(code, "example", "exec"), {})
+    with restored():
+        exec(compile(code, "example", "exec"), {})
     said = re.findall(r"^# (.*)$", code, flags=re.MULTILINE)
     assert capsys.readouterr().out.split() == " ".join(said).split()
 

@@ -2,11 +2,13 @@
 
 import json
 import random
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
 import numpy as np
 import pytest
+from server_cases import problem
 
 from regard.config.documentation import document
 from regard.config.settings import SearchConfig
@@ -262,3 +264,28 @@ def test_every_search_setting_may_be_requested_within_the_bounds_that_it_declare
     assert fields["temperature"]["anyOf"][0] == {"type": "number", "minimum": 0, "maximum": 100}
     assert fields["stop"]["anyOf"][0]["enum"] == ["full", "likeliest"]
     assert fields["same_length"]["anyOf"][0] == {"type": "boolean"}
+
+
+def test_a_request_may_name_a_constraint_also_by_its_old_name(client):
+    ask = {"text": "abcab", "model": "bahdanau2015"}
+    new = client.post("/v1/translate", json=ask | {"constraint": "repetition_pattern"}).json()
+    (found,) = new["translations"]
+    assert [found["tokens"].index(x) for x in found["tokens"]] == [0, 1, 2, 0, 1]
+    assert client.post("/v1/translate", json=ask | {"same_pattern": True}).json() == new
+    schema = client.get("/openapi.json").json()["components"]["schemas"]["TranslateRequest"]
+    assert schema["properties"]["same_pattern"] == {
+        "anyOf": [{"type": "boolean"}, {"type": "null"}],
+        "default": None,
+        "deprecated": True,
+        "description": "Old name: true is constraint = repetition_pattern.",
+        "title": "Same Pattern",
+    }
+
+
+def test_a_request_imports_nothing(client):
+    ask = {"text": "a", "constraint": "antigravity:fly"}
+    said = problem(client.post("/v1/translate", json=ask), 422)
+    assert said == (
+        "search: constraint = antigravity:fly, but the module antigravity is not imported"
+    )
+    assert "antigravity" not in sys.modules

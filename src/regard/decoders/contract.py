@@ -72,7 +72,6 @@ class Decoder(nn.Module, ABC, Generic[StateT, MemoryT]):
     ) -> tuple[StateT, Step]:
         """Move by one word, the one just written."""
 
-    @abstractmethod
     def unroll(
         self,
         state: StateT,
@@ -83,6 +82,9 @@ class Decoder(nn.Module, ABC, Generic[StateT, MemoryT]):
         need_weights: bool = True,
     ) -> tuple[StateT, Step]:
         """Move along given words: what T steps do, all at once where the decoder can."""
+        return unroll_by_steps(
+            self, state, previous, memory, imposed=imposed, need_weights=need_weights
+        )
 
     @property
     def why_stepwise(self) -> str | None:

@@ -274,3 +274,45 @@ def test_a_bar_shows_how_far_it_is_where_somebody_looks(run, capitals, monkeypat
     answer = run("translate", capitals, stdin="a\n\nb\n")
     assert answer.out == "A\n\nB\n"
     assert "3/3" in shown.getvalue()
+
+
+RULES = """
+from regard.search import NEVER, Constraint
+
+class Short(Constraint):
+    def length(self, request):
+        return 2
+
+    def restrict(self, log_probs, requests, position, written):
+        log_probs[..., self.target.ids("A")] = NEVER
+"""
+
+
+def test_a_constraint_of_ones_own_is_imported_from_the_working_folder(run, refused, capitals):
+    Path("my_rules.py").write_text(RULES)
+    answer = run("translate", capitals, "--constraint", "my_rules:Short", "--text", "abc")
+    assert (answer.code, len(answer.out.strip())) == (0, 2)
+    assert "A" not in answer.out
+    again = run("translate", capitals, "--import", "my_rules", "--text=abc")
+    assert again.out == "ABC\n"
+    for words, module in (
+        (("--constraint", "my_missing:Short"), "my_missing"),
+        (("--import", "my_missing"), "my_missing"),
+    ):
+        said = refused("translate", capitals, *words, "--text", "abc")
+        assert said == (
+            f"regard: --import: {module} cannot be imported (No module named '{module}'); check "
+            "its spelling and the folder\n"
+        )
+    said = refused("translate", capitals, "--constraint", "my_rules:Long", "--text", "abc")
+    problem = "constraint = my_rules:Long, but the module my_rules has no such class"
+    assert said == f"regard: search: {problem}\n"
+
+
+def test_an_option_that_was_renamed_is_accepted_and_names_the_new_one(run, capitals):
+    found = run("translate", capitals, "--constraint=repetition_pattern", "--text=abcab")
+    old = run("translate", capitals, "--same-pattern", "--text=abcab")
+    assert old.out == found.out
+    assert len(old.out.strip()) == 5
+    assert old.err == "--same-pattern is now --constraint repetition_pattern\n" + found.err
+    assert "--same-pattern" not in run("translate", "--help").out

@@ -18,6 +18,7 @@ from regard.config.model import (
 )
 from regard.config.settings import DataConfig, SearchConfig, Settings, TextConfig, TrainConfig
 from regard.config.toml import (
+    _log_once,
     differences,
     override,
     read_settings,
@@ -278,3 +279,25 @@ def test_differences_between_kinds_say_what_goes_and_what_comes():
         "model.decoder.attentional: none → true",
         "model.decoder.input_feeding: none → true",
     ]
+
+
+def test_an_old_name_is_accepted_and_its_new_one_is_logged_once(caplog):
+    tree = to_tree(MADE)
+    del tree["search"]["constraint"]
+    _log_once.cache_clear()
+    for old, new in ((True, "repetition_pattern"), (False, "none"), (True, "repetition_pattern")):
+        tree["search"]["same_pattern"] = old
+        given = copy.deepcopy(tree)
+        assert settings_from(tree).search.constraint == new
+        assert tree == given
+    assert [record.message for record in caplog.records] == [
+        'search.same_pattern = true is now search.constraint = "repetition_pattern"'
+    ]
+    # a new name that is given too is what counts
+    tree["search"] |= {"constraint": "none"}
+    assert settings_from(tree).search.constraint == "none"
+    assert "same_pattern" not in to_toml(settings_from(tree))
+    for wrong in ("yes", 1, [], None):
+        tree["search"]["same_pattern"] = wrong
+        with pytest.raises(ConfigError, match=r"search\.same_pattern is no setting; "):
+            settings_from(tree)
