@@ -175,7 +175,8 @@ def test_the_doctor_names_every_op_and_finds_that_neighbours_do_not_matter(run):
 
 
 def test_the_doctor_shows_what_runs_for_each_part_of_a_model(run):
-    from regard.store import load_model
+    from regard.inference import explain_decoding
+    from regard.saved_model import load_model
     from regard.training.explain import explain_training
 
     path = Path(__file__).parents[2] / "compat" / "bahdanau2015.regard"
@@ -184,10 +185,14 @@ def test_the_doctor_shows_what_runs_for_each_part_of_a_model(run):
     rows = [re.split("  +", line) for line in answer.out.splitlines()]
     saved = load_model(path)
     for device in ("cpu", "cuda"):
-        assert [f"training on {device}", "runs as", "because"] in rows
-        decisions = explain_training(saved.model, saved.settings.train, device)
-        for part, decision in decisions.items():
-            assert [part, *decision] in rows
+        for work, decisions in (
+            ("training", explain_training(saved.model, saved.settings.train, device)),
+            ("decoding", explain_decoding(saved.model, device)),
+        ):
+            assert [f"{work} on {device}", "runs as", "because"] in rows
+            for part, decision in decisions.items():
+                assert [part, *decision] in rows
+    assert ["decoder step", "FusedBahdanauStep", "precomputed and joined products"] in rows
     assert answer.err == f"Next: regard info {path}\n"
 
 
@@ -203,18 +208,3 @@ def test_the_doctor_fails_where_neighbours_matter_and_names_what_is_not_installe
     assert answer.code == 1
     assert "no-such-package: not installed; pip install it would do\n" in answer.out
     assert "cho2014: a line alone and among 40 others is NOT the same: please rep" in answer.out
-
-
-def test_the_doctor_says_of_a_model_which_implementation_runs_and_why_no_faster_one(run):
-    model = Path(__file__).parents[2] / "compat" / "bahdanau2015.regard"
-    answer = run("doctor", str(model))
-    assert answer.code == 0
-    rows = [re.split("  +", line) for line in answer.out.splitlines()]
-    parts = {row[0]: row[1:] for row in rows[: rows.index([""])] if len(row) == 3}
-    assert {"precision", "loss", "gradients", "optimizer"} < parts.keys()
-    for heading in ("training on cpu", "decoding on cpu", "training on cuda", "decoding on cuda"):
-        assert heading in {row[0] for row in rows}
-    assert ["decoder step", "FusedBahdanauStep", "precomputed and joined products"] in rows
-    reason = "faster ones are for a CPU, but the model is on cuda"
-    assert ["decoder step", "reference", reason] in rows
-    assert answer.err == f"Next: regard info {model}\n"

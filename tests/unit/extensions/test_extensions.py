@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 import torch
+from regard.saved_model import load_model, save_model
 
 from regard import extensions
 from regard.config.model import AttentionConfig, ModelConfig
@@ -17,7 +18,6 @@ from regard.config.toml import settings_from, to_toml, to_tree
 from regard.errors import ConfigError, ModelFileError
 from regard.models import build, preset
 from regard.nn.scores import Score
-from regard.store import load_model, save_model
 from regard.text.tokenizers import Tokenizer, tokenizer_from_json
 from registry import restored
 from small_models import SIZES, saved
@@ -251,7 +251,7 @@ def test_a_file_names_what_is_not_regards_own_and_nothing_else(tmp_path):
 
 @pytest.mark.parametrize("requires", [3, [3], [{}], {"a": 1}, [{"kind": "score"}]])
 def test_a_file_that_names_nonsense_is_refused(tmp_path, requires, monkeypatch):
-    monkeypatch.setattr("regard.store.requirements", lambda settings: requires)
+    monkeypatch.setattr("regard.model_file.requirements", lambda settings: requires)
     save_model(tmp_path / "a.regard", saved())
     with pytest.raises(ModelFileError, match="its settings cannot be used"):
         load_model(tmp_path / "a.regard")
