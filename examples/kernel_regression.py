@@ -89,7 +89,7 @@ def learn_width(points: Points, num_steps: int = 400, learning_rate: float = 0.1
     optimizer = torch.optim.Adam(score.parameters(), lr=learning_rate)
     for _ in range(num_steps):
         optimizer.zero_grad()
-        leave_one_out_error(score, points).backward()
+        torch.autograd.backward(leave_one_out_error(score, points))
         optimizer.step()
     return score
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import machine
-from benchmarks.ours import COMMAND
+from benchmarks.regard import COMMAND
 from recipes import scheduler
 from recipes.experiments import RecipeRun, SeedEnsemble, SyntheticData, Task, Variant
 from recipes.preprocessing import write_if_changed

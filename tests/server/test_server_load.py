@@ -51,7 +51,7 @@ def test_sixteen_clients_for_some_seconds(shared):
     assert set(seen.statuses) <= {200, 429}
     assert check(seen, shared.files[0]) >= 30
     assert len(seen.times) >= 30
-    assert seen.growth(warm=1.5) < 0.1
+    assert seen.growth(warmup=1.5) < 0.1
 
 
 @pytest.mark.slow
@@ -79,7 +79,7 @@ def test_sixty_four_clients_for_a_minute(tmp_path, record_property):
         assert growth < 0.05
         name = "batched" if batching != "1" else "alone"
         record_property(f"{name} requests", seen.statuses[200])
-        record_property(f"{name} requests/s", round(seen.pace, 1))
+        record_property(f"{name} requests/s", round(seen.requests_per_second, 1))
         for share in (0.5, 0.95, 0.99):
             record_property(f"{name} p{share * 100:g} ms", round(1000 * seen.quantile(share)))
         record_property(f"{name} memory growth %", round(100 * growth, 2))

@@ -1,6 +1,6 @@
-"""regard as a contender: its command line trains, its translator decodes.
+"""regard as a contender: the command line trains, the translator decodes.
 
-`python -m benchmarks.ours MODEL FILE` decodes and prints its figures as JSON.
+`python -m benchmarks.regard MODEL FILE` decodes and prints its figures as JSON.
 """
 
 import argparse
@@ -16,24 +16,24 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.paces import Mark, every_mark
-from benchmarks.programs import Ran, follow
-from benchmarks.tasks import Task
+from benchmarks.datasets import BenchmarkDataset
+from benchmarks.programs import CompletedProgram, follow
+from benchmarks.throughput import ProgressMark, sort_marks
 
 if TYPE_CHECKING:
     from regard.config.model import ModelConfig
     from regard.config.settings import Settings
 
 COMMAND = (sys.executable, "-c", "import sys; from regard.cli import main; sys.exit(main())")
-"""The command line, also where regard is not installed but only on the path."""
+"""The command line, also if regard is not installed but only on the path."""
 
 ROWS = 64
-FOREVER = 1_000_000
+NEVER = 1_000_000
 STEP = re.compile(r"^step (\d+)/.*tokens/s")
 
 
-def model(kind: str) -> "ModelConfig":
-    """Return the settings of a model that the peers have too, or of the paper's in their sizes."""
+def model_config(kind: str) -> "ModelConfig":
+    """Return the model that the competitors have too, or the paper's model in their sizes."""
     from regard.config import model as config
     from regard.models import preset
 
@@ -65,87 +65,91 @@ def _encoder(cell: str = "gru_before") -> Any:
     return RecurrentEncoderConfig(hidden_size=256, cell=cell, bidirectional=True)  # type: ignore[arg-type]
 
 
-def settings(kind: str, task: Task, updates: int = FOREVER, every: int = 10) -> "Settings":
-    """Return everything that decides a run on a task, in batches of 64 lines on average."""
+def training_settings(
+    kind: str, dataset: BenchmarkDataset, updates: int = NEVER, report_every: int = 10
+) -> "Settings":
+    """Return the settings of a run on a data set, with batches of 64 lines on average."""
     from regard.config.settings import DataConfig, SearchConfig, Settings, TextConfig, TrainConfig
 
-    most = {side: len(task.vocabulary(side)) + 4 for side in ("source", "target")}
+    sizes = {side: len(dataset.vocabulary(side)) + 4 for side in ("source", "target")}
     return Settings(
         data=DataConfig(normalization="none"),
         text=TextConfig(
             source="symbols",
             target="symbols",
-            source_size=most["source"],
-            target_size=most["target"],
+            source_size=sizes["source"],
+            target_size=sizes["target"],
         ),
-        model=model(kind),
+        model=model_config(kind),
         train=TrainConfig(
-            batch_tokens=budget(task),
+            batch_tokens=batch_tokens(dataset),
             learning_rate=5e-4 if kind == "transformer" else 1e-3,
             label_smoothing=0.0,
             max_steps=updates,
-            validate_every=FOREVER,
-            save_every=FOREVER,
-            report_every=every,
+            validate_every=NEVER,
+            save_every=NEVER,
+            report_every=report_every,
             metric="loss",
             device="cpu",
         ),
-        search=SearchConfig(max_length=task.max_length),
+        search=SearchConfig(max_length=dataset.max_length),
     )
 
 
-def budget(task: Task, rows: int = ROWS) -> int:
-    """Return the least budget of symbols that makes no more batches than so many rows each do."""
+def batch_tokens(dataset: BenchmarkDataset, rows: int = ROWS) -> int:
+    """Return the least token budget whose batches hold at least `rows` lines on average."""
     import numpy as np
 
     from regard.data.buckets import Buckets
 
     lengths = [
-        np.array([line.count(" ") + 1 for line in task.lines("train", side)], dtype=np.int32)
+        np.array([line.count(" ") + 1 for line in dataset.lines("train", side)], dtype=np.int32)
         for side in ("source", "target")
     ]
-    wanted = ceil(len(lengths[0]) / rows)
+    source_lengths, target_lengths = lengths
+    num_batches = ceil(len(source_lengths) / rows)
     few, many = 1, rows * (max(int(side.max()) for side in lengths) + 1)
     while few + 1 < many:
         middle = (few + many) // 2
-        if len(Buckets(*lengths, middle, 1).epoch(0)) <= wanted:
+        if len(Buckets(source_lengths, target_lengths, middle, 1).epoch(0)) <= num_batches:
             many = middle
         else:
             few = middle
     return many
 
 
-def start(settings: "Settings", pairs: Path, dev: Path, out: Path) -> list[str | Path]:
-    """Write the settings, and return the command that trains by them."""
+def train_command(settings: "Settings", pairs: Path, dev: Path, out: Path) -> list[str | Path]:
+    """Write the settings, and return the command that trains with them."""
     from regard.config.toml import to_toml
 
     out.parent.mkdir(parents=True, exist_ok=True)
-    chosen = out.with_suffix(".toml")
-    chosen.write_text(to_toml(settings), encoding="utf-8")
-    files = [pairs, "--dev", dev, "--config", chosen, "--out", out]
+    config = out.with_suffix(".toml")
+    config.write_text(to_toml(settings), encoding="utf-8")
+    files: list[str | Path] = [pairs, "--dev", dev, "--config", config, "--out", out]
     return [*COMMAND, "train", *files, "--overwrite"]
 
 
 def follow_training(
     settings: "Settings", files: tuple[Path, Path, Path], updates: int, threads: int
-) -> tuple[Ran, list[Mark]]:
-    """Train for some updates; return when each tenth was done, and of how many tokens."""
+) -> tuple[CompletedProgram, list[ProgressMark]]:
+    """Train for some updates; return a progress mark for every tenth."""
     pairs, dev, out = files
 
-    def enough(line: str) -> bool:
-        found = STEP.match(line)
-        return found is not None and int(found[1]) >= updates
+    def last_update_is_done(line: str) -> bool:
+        match = STEP.match(line)
+        return match is not None and int(match[1]) >= updates
 
-    command = start(settings, pairs, dev, out)
-    ran = follow(command, threads=threads, enough=enough).expected("regard train")
-    found = [(when, STEP.match(line)) for when, line in ran.lines]
-    steps = [(when, int(match[1])) for when, match in found if match is not None]
-    tokens = seen(out.with_name(out.stem + ".run"), settings, updates)
-    return ran, every_mark([(step, when, sum(tokens[:step])) for when, step in steps])
+    command = train_command(settings, pairs, dev, out)
+    program = follow(command, threads=threads, stop_condition=last_update_is_done)
+    program.check("regard train")
+    matches = [(when, STEP.match(line)) for when, line in program.lines]
+    steps = [(when, int(match[1])) for when, match in matches if match is not None]
+    tokens = tokens_of_updates(out.with_name(out.stem + ".run"), settings, updates)
+    return program, sort_marks([(step, when, sum(tokens[:step])) for when, step in steps])
 
 
-def seen(folder: Path, settings: "Settings", updates: int) -> list[int]:
-    """Return how many target tokens, ends among them, each of a run's first updates had."""
+def tokens_of_updates(folder: Path, settings: "Settings", updates: int) -> list[int]:
+    """Return the number of target tokens, with EOS, of each of a run's first updates."""
     from regard.data.buckets import Buckets
     from regard.data.corpus import Corpus
 
@@ -154,40 +158,40 @@ def seen(folder: Path, settings: "Settings", updates: int) -> list[int]:
     buckets = Buckets(*lengths, train.batch_tokens, train.seed)
     rows = (batch for epoch in count() for batch in buckets.epoch(epoch))
     tokens = [int((corpus.target_lengths[batch] + 1).sum()) for batch in islice(rows, updates)]
-    _agree(tokens, folder / "log.jsonl")
+    _compare_with_log(tokens, folder / "log.jsonl")
     return tokens
 
 
-def _agree(tokens: list[int], log: Path) -> None:
-    """End where the run's own log says otherwise: what is counted must be what was learned."""
+def _compare_with_log(tokens: list[int], log: Path) -> None:
+    """Exit if the run's own log counts other tokens."""
     for line in log.read_text(encoding="utf-8").splitlines():
         entry = json.loads(line)
         if entry["step"] <= len(tokens) and tokens[entry["step"] - 1] != entry.get("tokens"):
             raise SystemExit(
-                f"update {entry['step']} had {entry.get('tokens')} tokens, but it must be "
-                f"{tokens[entry['step'] - 1]}; counting batches as training does would do"
+                f"update {entry['step']} had {entry.get('tokens')} tokens according to {log}, but "
+                f"the benchmark counted {tokens[entry['step'] - 1]}; count batches as training does"
             )
 
 
 def decode(file: Path, lines: list[str], sizes: tuple[int, ...], rounds: int) -> None:
-    """Print words a second for each width of the beam, the median of some rounds."""
-    # what the command line sets before torch is loaded
+    """Print words per second for each beam size, the median of some rounds."""
+    # as the command line does before torch is loaded
     os.environ.setdefault("GOMP_SPINCOUNT", "4000")
     from regard.translator import load
 
     translator = load(file, device="cpu")
     for size in sizes:
         translator.translate(lines[:32], beam_size=size, batch_size=32)
-        took, written = [], 0
+        seconds, num_tokens = [], 0
         for _ in range(rounds):
             start = time.perf_counter()
-            answers = translator.translate(lines, beam_size=size, batch_size=32)
-            took.append(time.perf_counter() - start)
-            written = sum(len(answer.tokens) for answer in answers)
+            translations = translator.translate(lines, beam_size=size, batch_size=32)
+            seconds.append(time.perf_counter() - start)
+            num_tokens = sum(len(translation.tokens) for translation in translations)
         figures = {
             "beam": size,
-            "words_per_second": len(lines) / median(took),
-            "symbols": written / len(lines),
+            "words_per_second": len(lines) / median(seconds),
+            "tokens": num_tokens / len(lines),
         }
         sys.stdout.write(json.dumps(figures) + "\n")
         sys.stdout.flush()
@@ -195,13 +199,13 @@ def decode(file: Path, lines: list[str], sizes: tuple[int, ...], rounds: int) ->
 
 def main() -> None:
     """Decode a file."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.ours")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.regard")
     parser.add_argument("model", type=Path)
     parser.add_argument("file", type=Path)
     parser.add_argument("--rounds", type=int, default=3)
-    given = parser.parse_args()
-    lines = given.file.read_text(encoding="utf-8").splitlines()
-    decode(given.model, lines, (1, 5), given.rounds)
+    options = parser.parse_args()
+    lines = options.file.read_text(encoding="utf-8").splitlines()
+    decode(options.model, lines, (1, 5), options.rounds)
 
 
 if __name__ == "__main__":
