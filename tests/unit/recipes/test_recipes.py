@@ -139,7 +139,7 @@ def test_monolingual_models_are_distilled_into_one_of_the_same_language(data, tm
     assert unlabeled == generate_pseudo_words(words, 4000)
 
 
-def test_pseudo_words_are_new_and_made_of_known_letter_pairs():
+def test_pseudo_words_are_new_but_consist_of_known_letter_pairs():
     words = ["banana", "bandana", "canal"]
     pseudo_words = generate_pseudo_words(words, 20)
     assert pseudo_words == generate_pseudo_words(words, 20)

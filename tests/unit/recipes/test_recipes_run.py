@@ -353,7 +353,7 @@ def test_several_tasks_run_in_one_command_each_with_its_seeds(data, tmp_path):
     assert ensemble == SeedEnsemble(tuple(runs))
 
 
-def test_former_names_are_accepted_and_the_present_ones_are_told(data, capsys):
+def test_former_names_are_accepted_and_replaced_by_the_present_ones(data, capsys):
     assert set(RENAMED_TASKS.values()) <= set(TASKS)
     former = ["g2p-taught", "little", "--data", str(data), "--parts", "1000-alone", "ady"]
     options = argument_parser().parse_args(
