@@ -1,1 +1,1 @@
-"""How fast is it? Each file here measures one thing, and prints a table."""
+"""Benchmarks: each program here measures one thing, and prints a table."""

@@ -1,189 +1,239 @@
-"""The rows that a machine without a GPU can measure: training, decoding and starting."""
+"""The rows that need no GPU: training, decoding and starting."""
 
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import ct2, fairseq, opennmt, ours
-from benchmarks.paces import Mark, json_figures, json_marks, pace
-from benchmarks.peers import CTRANSLATE2, EOLE, FAIRSEQ, OPENNMT, Peer, Setup
-from benchmarks.programs import Ran, follow
-from benchmarks.rows import FASTEST, OURS, PLAIN, Contender, Measured, Row, Target
-from benchmarks.sites import WARM, Site
-from benchmarks.tasks import Task
+from benchmarks import ct2, fairseq, opennmt
+from benchmarks.competitors import (
+    CTRANSLATE2,
+    EOLE,
+    FAIRSEQ,
+    OPENNMT,
+    Competitor,
+    CompetitorSetup,
+)
+from benchmarks.datasets import BenchmarkDataset
+from benchmarks.environment import WARMUP_UPDATES, BenchmarkEnvironment
+from benchmarks.programs import CompletedProgram, follow
+from benchmarks.regard import COMMAND, follow_training, train_command, training_settings
+from benchmarks.rows import (
+    BASELINE,
+    FASTEST,
+    REGARD,
+    BenchmarkRow,
+    Contender,
+    Measurement,
+    Target,
+)
+from benchmarks.throughput import (
+    ProgressMark,
+    read_json_figures,
+    read_json_marks,
+    tokens_per_second,
+)
 
-PROGRAM = (sys.executable, "-m", "benchmarks.plain")
+PROGRAM = (sys.executable, "-m", "benchmarks.baseline")
 ROOT = Path(__file__).parents[1]
 TRAINING = "training"
 SEARCHES = ("greedy", "beam 5")
 
 
-def training(site: Site, kind: str) -> Row:
-    """Train the model of a kind, in batches of 64 lines."""
-    task = site.task("mt" if kind == "transformer" else "g2p")
-    counted = site.updates or (20 if kind == "transformer" else 40)
+def training_row(env: BenchmarkEnvironment, kind: str) -> BenchmarkRow:
+    """Train a kind of model, in batches of 64 lines."""
+    dataset = env.dataset("mt" if kind == "transformer" else "g2p")
+    updates = env.updates or (20 if kind == "transformer" else 40)
     least, aim = {"additive": (1.3, 2.0), "bilinear": (1.2, 1.5), "transformer": (1.1, 1.5)}[kind]
-    peers = (OPENNMT, EOLE) if kind == "additive" else (OPENNMT, EOLE, FAIRSEQ)
-    found, missing = site.present(peers, lambda peer: _peer_trains(site, peer, kind, counted))
-    extra = [_sorted(site, kind, task, counted)]
+    competitors = (OPENNMT, EOLE) if kind == "additive" else (OPENNMT, EOLE, FAIRSEQ)
+    installed, missing = env.installed(
+        competitors, lambda competitor: _train_competitor(env, competitor, kind, updates)
+    )
+    extra = [_bucketed_baseline(env, kind, dataset, updates)]
     if kind == "additive":
-        paper = _ours_trains(site, "bahdanau", task, counted)
-        extra.append(Contender(f"{OURS}, bahdanau2015", paper, extra=True))
+        paper = _regard_training(env, "bahdanau", dataset, updates)
+        extra.append(Contender(f"{REGARD}, bahdanau2015", paper, extra=True))
     models = {
-        "additive": "BiGRU 256 × 2, GRU 512, additive attention, words to sounds",
-        "bilinear": "BiGRU 256 × 2, GRU 512, bilinear attention, words to sounds",
+        "additive": "BiGRU 256 × 2, GRU 512, additive attention, words to phonemes",
+        "bilinear": "BiGRU 256 × 2, GRU 512, bilinear attention, words to phonemes",
         "transformer": "Transformer 3 + 3, width 256, German to English, 10,000 words",
     }
-    return Row(
+    return BenchmarkRow(
         f"train-{kind}",
-        f"{models[kind]}, batch 64, {site.threads} threads",
+        f"{models[kind]}, batch 64, {env.threads} threads",
         "tokens/s",
-        Contender(PLAIN, lambda: _plain_trains(site, kind, task, counted)),
-        (Contender(OURS, _ours_trains(site, kind, task, counted)), *found, *extra),
+        Contender(BASELINE, lambda: _train_baseline(env, kind, dataset, updates)),
+        (Contender(REGARD, _regard_training(env, kind, dataset, updates)), *installed, *extra),
         {TRAINING: Target(least, FASTEST, aim)},
         missing=missing,
-        rounds=site.rounds or 2,
+        rounds=env.rounds or 2,
         kernels=kind != "transformer",
     )
 
 
-def _measured(ran: Ran, marks: list[Mark]) -> Measured:
-    return Measured({TRAINING: pace(marks, WARM)}, ran.others, ran.peak)
+def _training_measurement(program: CompletedProgram, marks: list[ProgressMark]) -> Measurement:
+    figures = {TRAINING: tokens_per_second(marks, WARMUP_UPDATES)}
+    return Measurement(figures, program.other_cores, program.peak_bytes)
 
 
-def _plain_trains(site: Site, kind: str, task: Task, counted: int, *more: str) -> Measured:
-    updates = str(WARM + counted)
-    command = [*PROGRAM, "train", kind, task.folder, "--updates", updates, *more]
-    ran = follow(command, threads=site.threads, folder=ROOT).expected(PLAIN)
-    return _measured(ran, json_marks(ran))
+def _train_baseline(
+    env: BenchmarkEnvironment, kind: str, dataset: BenchmarkDataset, counted: int, *options: str
+) -> Measurement:
+    updates = str(WARMUP_UPDATES + counted)
+    command = [*PROGRAM, "train", kind, dataset.folder, "--updates", updates, *options]
+    program = follow(command, threads=env.threads, folder=ROOT).check(BASELINE)
+    return _training_measurement(program, read_json_marks(program))
 
 
-def _sorted(site: Site, kind: str, task: Task, counted: int) -> Contender:
-    """Return the reference with lines of like length together, as most peers have them."""
+def _bucketed_baseline(
+    env: BenchmarkEnvironment, kind: str, dataset: BenchmarkDataset, counted: int
+) -> Contender:
+    """Return the baseline with batches of similar lengths, as most competitors have them."""
     return Contender(
-        f"{PLAIN}, sorted",
-        lambda: _plain_trains(site, kind, task, counted, "--bucketed"),
+        f"{BASELINE}, bucketed",
+        lambda: _train_baseline(env, kind, dataset, counted, "--bucketed"),
         extra=True,
     )
 
 
-def _ours_trains(site: Site, kind: str, task: Task, counted: int) -> Callable[[], Measured]:
-    def measure() -> Measured:
-        out = site.work / "regard" / f"{kind}-{task.name}-timed.regard"
-        files = task.pairs("train"), task.pairs("one"), out
-        updates, chosen = WARM + counted, ours.settings(kind, task)
-        return _measured(*ours.follow_training(chosen, files, updates, site.threads))
+def _regard_training(
+    env: BenchmarkEnvironment, kind: str, dataset: BenchmarkDataset, counted: int
+) -> Callable[[], Measurement]:
+    def measure() -> Measurement:
+        out = env.work / "regard" / f"{kind}-{dataset.name}-timed.regard"
+        files = dataset.pairs("train"), dataset.pairs("one"), out
+        updates, settings = WARMUP_UPDATES + counted, training_settings(kind, dataset)
+        return _training_measurement(*follow_training(settings, files, updates, env.threads))
 
     return measure
 
 
-def _peer_trains(site: Site, peer: Peer, kind: str, counted: int) -> Measured:
-    task = site.task("mt" if kind == "transformer" else "g2p")
-    setup = site.setup(peer, f"{kind}-timed", task)
-    if peer is FAIRSEQ:
-        ran = fairseq.train(setup, kind, WARM + counted)
-        return _measured(ran, fairseq.marks(ran))
-    ran = opennmt.train(peer, setup, kind, WARM + counted)
-    return _measured(ran, opennmt.marks(ran))
+def _train_competitor(
+    env: BenchmarkEnvironment, competitor: Competitor, kind: str, counted: int
+) -> Measurement:
+    dataset = env.dataset("mt" if kind == "transformer" else "g2p")
+    setup = env.setup(competitor, f"{kind}-timed", dataset)
+    if competitor is FAIRSEQ:
+        program = fairseq.train(setup, kind, WARMUP_UPDATES + counted)
+        return _training_measurement(program, fairseq.read_marks(program))
+    program = opennmt.train(competitor, setup, kind, WARMUP_UPDATES + counted)
+    return _training_measurement(program, opennmt.read_marks(program))
 
 
-def decoding(site: Site, kind: str) -> Row:
-    """Decode 500 words, 32 at a time, with models that have learned a little."""
-    task = site.task("g2p")
-    peers = (OPENNMT, EOLE) if kind == "additive" else (OPENNMT, EOLE, CTRANSLATE2)
-    found, missing = site.present(peers, lambda peer: _peer_decodes(site, peer, kind, task))
+def decoding_row(env: BenchmarkEnvironment, kind: str) -> BenchmarkRow:
+    """Decode 500 words in batches of 32, with briefly trained models."""
+    dataset = env.dataset("g2p")
+    competitors = (OPENNMT, EOLE) if kind == "additive" else (OPENNMT, EOLE, CTRANSLATE2)
+    installed, missing = env.installed(
+        competitors, lambda competitor: _decode_competitor(env, competitor, kind, dataset)
+    )
     target = Target(3.0, OPENNMT.name) if kind == "additive" else Target(1.0, CTRANSLATE2.name)
     name = "recurrent" if kind == "additive" else "transformer"
-    return Row(
+    return BenchmarkRow(
         f"decode-{name}",
-        f"500 words to sounds, batch 32, {name}, {site.threads} threads",
+        f"500 words to phonemes, batch 32, {name}, {env.threads} threads",
         "words/s",
-        Contender(PLAIN, lambda: _plain_decodes(site, kind, task)),
-        (Contender(OURS, lambda: _ours_decodes(site, kind, task)), *found),
+        Contender(BASELINE, lambda: _decode_baseline(env, kind, dataset)),
+        (Contender(REGARD, lambda: _decode_regard(env, kind, dataset)), *installed),
         dict.fromkeys(SEARCHES, target),
         missing=missing,
-        rounds=site.rounds or 2,
+        rounds=env.rounds or 2,
     )
 
 
-def _plain_decodes(site: Site, kind: str, task: Task) -> Measured:
-    file = site.work / "plain" / f"{kind}.pt"
+def _decode_baseline(
+    env: BenchmarkEnvironment, kind: str, dataset: BenchmarkDataset
+) -> Measurement:
+    file = env.work / "baseline" / f"{kind}.pt"
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
-        words = [*PROGRAM, "train", kind, task.folder, "--updates", str(site.trained)]
-        follow([*words, "--file", file], threads=site.threads, folder=ROOT).expected(PLAIN)
-    command = [*PROGRAM, "decode", kind, task.folder, "--file", file]
-    ran = follow(command, threads=site.threads, folder=ROOT).expected(PLAIN)
-    return Measured(json_figures(ran), ran.others, ran.peak)
+        words = [*PROGRAM, "train", kind, dataset.folder, "--updates", str(env.decoder_updates)]
+        follow([*words, "--file", file], threads=env.threads, folder=ROOT).check(BASELINE)
+    command = [*PROGRAM, "decode", kind, dataset.folder, "--file", file]
+    program = follow(command, threads=env.threads, folder=ROOT).check(BASELINE)
+    return Measurement(read_json_figures(program), program.other_cores, program.peak_bytes)
 
 
-def trained(site: Site, kind: str, task: Task) -> Path:
-    """Return a model of ours that has learned a little, and train it where it is not there."""
-    out = site.work / "regard" / f"{kind}-{task.name}.regard"
+def trained_model(env: BenchmarkEnvironment, kind: str, dataset: BenchmarkDataset) -> Path:
+    """Return a briefly trained model of regard; train it if it is not there."""
+    out = env.work / "regard" / f"{kind}-{dataset.name}.regard"
     if not out.exists():
-        chosen = ours.settings(kind, task, site.trained, 50)
-        command = ours.start(chosen, task.pairs("train"), task.pairs("one"), out)
-        follow(command, threads=site.threads).expected("regard train")
+        settings = training_settings(kind, dataset, env.decoder_updates, 50)
+        command = train_command(settings, dataset.pairs("train"), dataset.pairs("one"), out)
+        follow(command, threads=env.threads).check("regard train")
     return out
 
 
-def _ours_decodes(site: Site, kind: str, task: Task) -> Measured:
-    file = task.file("dev", "source")
-    command = [sys.executable, "-m", "benchmarks.ours", trained(site, kind, task), file]
-    ran = follow(command, threads=site.threads, folder=ROOT).expected(OURS)
-    return Measured(json_figures(ran), ran.others, ran.peak)
+def _decode_regard(env: BenchmarkEnvironment, kind: str, dataset: BenchmarkDataset) -> Measurement:
+    model, file = trained_model(env, kind, dataset), dataset.file("dev", "source")
+    command = [sys.executable, "-m", "benchmarks.regard", model, file]
+    program = follow(command, threads=env.threads, folder=ROOT).check(REGARD)
+    return Measurement(read_json_figures(program), program.other_cores, program.peak_bytes)
 
 
-def _peer_decodes(site: Site, peer: Peer, kind: str, task: Task) -> Measured:
-    if peer is CTRANSLATE2:
-        checkpoint = opennmt.model(OPENNMT, peer_trained(site, OPENNMT, kind, task).folder)
-        return ct2.decode(site.setup(peer, f"{kind}-converted", task), checkpoint)
-    return Measured(opennmt.decode(peer, peer_trained(site, peer, kind, task)))
+def _decode_competitor(
+    env: BenchmarkEnvironment, competitor: Competitor, kind: str, dataset: BenchmarkDataset
+) -> Measurement:
+    if competitor is CTRANSLATE2:
+        trained = trained_competitor(env, OPENNMT, kind, dataset)
+        checkpoint = opennmt.saved_model(OPENNMT, trained.folder)
+        return ct2.decode(env.setup(competitor, f"{kind}-converted", dataset), checkpoint)
+    trained = trained_competitor(env, competitor, kind, dataset)
+    return Measurement(opennmt.decode(competitor, trained))
 
 
-def peer_trained(site: Site, peer: Peer, kind: str, task: Task) -> Setup:
-    """Return where a peer has a model that has learned a little."""
-    setup = site.setup(peer, kind, task)
-    done = setup.folder / "trained"
-    if not done.exists():
-        opennmt.train(peer, setup, kind, site.trained)
-        done.touch()
+def trained_competitor(
+    env: BenchmarkEnvironment, competitor: Competitor, kind: str, dataset: BenchmarkDataset
+) -> CompetitorSetup:
+    """Return the setup of a competitor's briefly trained model; train it if it is not there."""
+    setup = env.setup(competitor, kind, dataset)
+    mark = setup.folder / "trained"
+    if not mark.exists():
+        opennmt.train(competitor, setup, kind, env.decoder_updates)
+        mark.touch()
     return setup
 
 
-def starting(site: Site) -> Row:
-    """Print help, and translate one line from nothing."""
-    task = site.task("g2p")
-    found, missing = site.present((OPENNMT, EOLE), lambda peer: _peer_starts(site, peer, task))
-    command = [sys.executable, "-c", "import torch"]
+def startup_row(env: BenchmarkEnvironment) -> BenchmarkRow:
+    """Print help, and translate one line in a new process."""
+    dataset = env.dataset("g2p")
+    installed, missing = env.installed(
+        (OPENNMT, EOLE), lambda competitor: _start_competitor(env, competitor, dataset)
+    )
+    import_torch = [sys.executable, "-c", "import torch"]
 
-    def plain() -> Measured:
-        took = follow(command, threads=site.threads).expected(PLAIN).seconds
-        return Measured({"help": took, "one line": took})
+    def start_baseline() -> Measurement:
+        seconds = follow(import_torch, threads=env.threads).check(BASELINE).seconds
+        return Measurement({"help": seconds, "one line": seconds})
 
-    def regard() -> Measured:
-        words = ["translate", trained(site, "additive", task), "--text"]
-        line = task.lines("one", "source")[0]
-        help_ = follow([*ours.COMMAND, "--help"], threads=site.threads).expected(OURS)
-        one = follow([*ours.COMMAND, *words, line], threads=site.threads).expected(OURS)
-        return Measured({"help": help_.seconds, "one line": one.seconds}, one.others, one.peak)
+    def start_regard() -> Measurement:
+        words = ["translate", trained_model(env, "additive", dataset), "--text"]
+        line = dataset.lines("one", "source")[0]
+        help_ = follow([*COMMAND, "--help"], threads=env.threads).check(REGARD)
+        one = follow([*COMMAND, *words, line], threads=env.threads).check(REGARD)
+        figures = {"help": help_.seconds, "one line": one.seconds}
+        return Measurement(figures, one.other_cores, one.peak_bytes)
 
-    return Row(
+    return BenchmarkRow(
         "start",
-        "the command line's help; one line translated by a cold start; reference: import torch",
+        "the command line's help; a cold start that translates one line; baseline: import torch",
         "s",
-        Contender(PLAIN, plain),
-        (Contender(OURS, regard), *found),
+        Contender(BASELINE, start_baseline),
+        (Contender(REGARD, start_regard), *installed),
         {"help": Target(0.3), "one line": Target(2.5)},
         higher_is_better=False,
         missing=missing,
-        rounds=site.rounds or 3,
+        rounds=env.rounds or 3,
     )
 
 
-def _peer_starts(site: Site, peer: Peer, task: Task) -> Measured:
-    words = [peer.program(site.peers, "eole"), "predict"]
-    words = words if peer is EOLE else [peer.program(site.peers, "onmt_translate")]
-    help_ = follow([*words, "--help"], threads=site.threads).expected(peer.name)
-    one = opennmt.translate(peer, peer_trained(site, peer, "additive", task), "one", 1)
-    return Measured({"help": help_.seconds, "one line": one.seconds}, one.others, one.peak)
+def _start_competitor(
+    env: BenchmarkEnvironment, competitor: Competitor, dataset: BenchmarkDataset
+) -> Measurement:
+    words = [competitor.program(env.competitors, "eole"), "predict"]
+    if competitor is not EOLE:
+        words = [competitor.program(env.competitors, "onmt_translate")]
+    help_ = follow([*words, "--help"], threads=env.threads).check(competitor.name)
+    setup = trained_competitor(env, competitor, "additive", dataset)
+    one = opennmt.translate(competitor, setup, "one", 1)
+    figures = {"help": help_.seconds, "one line": one.seconds}
+    return Measurement(figures, one.other_cores, one.peak_bytes)

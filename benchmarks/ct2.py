@@ -1,38 +1,38 @@
-"""CTranslate2: it only decodes, by what OpenNMT-py has trained; of its thread counts the better."""
+"""CTranslate2: it only decodes, here a model of OpenNMT-py; the better thread count is taken."""
 
 import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.paces import name
-from benchmarks.peers import CTRANSLATE2, Setup
+from benchmarks.competitors import CTRANSLATE2, CompetitorSetup
 from benchmarks.programs import follow
-from benchmarks.rows import Measured
+from benchmarks.rows import Measurement
+from benchmarks.throughput import search_name
 
 PROGRAM = Path(__file__).with_name("ct2_program.py")
 ROUNDS = 3
 
 
-def decode(setup: Setup, checkpoint: Path) -> Measured:
-    """Return words a second in float32, and beside them those in int8."""
-    task = setup.task
+def decode(setup: CompetitorSetup, checkpoint: Path) -> Measurement:
+    """Return words per second in float32, and those in int8 under names of their own."""
+    dataset = setup.dataset
     setup.folder.parent.mkdir(parents=True, exist_ok=True)
-    words = [checkpoint, setup.folder, task.file("dev", "source"), str(task.max_length)]
-    # -P: the files beside it are not to be taken for packages of the same name
-    command = [CTRANSLATE2.python(setup.peers), "-P", PROGRAM, *words, str(ROUNDS)]
-    ran = follow(command, threads=setup.threads).expected(CTRANSLATE2.name)
-    said = [json.loads(line) for _, line in ran.lines if line.startswith('{"numbers"')]
-    return Measured(best(said), ran.others, ran.peak)
+    words = [checkpoint, setup.folder, dataset.file("dev", "source"), str(dataset.max_length)]
+    # -P: the files beside it must not shadow packages of the same name
+    command = [CTRANSLATE2.python(setup.competitors), "-P", PROGRAM, *words, str(ROUNDS)]
+    program = follow(command, threads=setup.threads).check(CTRANSLATE2.name)
+    entries = [json.loads(line) for _, line in program.lines if line.startswith('{"numbers"')]
+    return Measurement(best_figures(entries), program.other_cores, program.peak_bytes)
 
 
-def best(said: Iterable[dict[str, Any]]) -> dict[str, float]:
-    """Take the faster count of threads of each search; int8 under a name of its own."""
+def best_figures(entries: Iterable[dict[str, Any]]) -> dict[str, float]:
+    """Take the faster thread count of each search."""
     figures: dict[str, float] = {}
-    for one in said:
-        kind = name(one["beam"]) + ("" if one["numbers"] == "float32" else ", int8")
-        if one["words_per_second"] > figures.get(kind, 0.0):
-            figures[kind] = one["words_per_second"]
-            figures[f"threads, {kind}"] = one["threads"]
-            figures[f"symbols, {kind}"] = one["symbols"]
+    for entry in entries:
+        kind = search_name(entry["beam"]) + ("" if entry["numbers"] == "float32" else ", int8")
+        if entry["words_per_second"] > figures.get(kind, 0.0):
+            figures[kind] = entry["words_per_second"]
+            figures[f"threads, {kind}"] = entry["threads"]
+            figures[f"tokens, {kind}"] = entry["tokens"]
     return figures

@@ -1,7 +1,7 @@
-"""Run by the Python of a peer: CTranslate2, on a Transformer that OpenNMT-py has trained.
+"""Run by the Python of a competitor: CTranslate2, with a Transformer that OpenNMT-py trained.
 
-`python ct2_program.py CHECKPOINT FOLDER LINES MAX_LENGTH ROUNDS` converts it where FOLDER does not
-hold it yet, and prints words a second as JSON. Imports nothing of this project.
+`python ct2_program.py CHECKPOINT FOLDER LINES MAX_LENGTH ROUNDS` converts the checkpoint unless
+FOLDER holds it already, and prints words per second as JSON. Imports nothing of this project.
 """
 
 import json
@@ -14,47 +14,49 @@ from typing import Any
 
 
 def convert(checkpoint: str, folder: str) -> None:
-    """Convert a checkpoint; two of its settings are in the converter's way, and mean nothing."""
+    """Convert a checkpoint, without two settings that the converter refuses."""
     import argparse
 
     import torch
     from ctranslate2.converters import OpenNMTPyConverter
 
     saved = torch.load(checkpoint, weights_only=False)
-    # another name for the same mathematics
+    # another name of the same attention
     saved["opt"].self_attn_type = "scaled-dot"
-    plain = folder + ".pt"
-    torch.save(saved, plain)
-    # the checkpoint holds a namespace, which torch would not load for the converter
+    cleaned = folder + ".pt"
+    torch.save(saved, cleaned)
+    # the checkpoint holds a namespace, which torch refuses to load by default
     torch.serialization.add_safe_globals([argparse.Namespace])
-    OpenNMTPyConverter(plain).convert(folder, force=True)
+    OpenNMTPyConverter(cleaned).convert(folder, force=True)
 
 
-def timed(translator: Any, lines: list[list[str]], beam: int, most: int, rounds: int) -> Any:
-    """Return words a second and symbols a word."""
+def measure(
+    translator: Any, lines: list[list[str]], beam: int, max_length: int, rounds: int
+) -> tuple[float, float]:
+    """Return words per second and tokens per word."""
 
-    def run(some: list[list[str]]) -> Any:
+    def translate(batch: list[list[str]]) -> Any:
         return translator.translate_batch(
-            some,
+            batch,
             beam_size=beam,
             max_batch_size=32,
             batch_type="examples",
-            max_decoding_length=most,
+            max_decoding_length=max_length,
         )
 
-    run(lines[:32])
-    took, found = [], []
+    translate(lines[:32])
+    seconds, outputs = [], []
     for _ in range(rounds):
         start = time.perf_counter()
-        found = run(lines)
-        took.append(time.perf_counter() - start)
-    symbols = sum(len(one.hypotheses[0]) for one in found) / len(lines)
-    return len(lines) / median(took), symbols
+        outputs = translate(lines)
+        seconds.append(time.perf_counter() - start)
+    tokens = sum(len(one.hypotheses[0]) for one in outputs) / len(lines)
+    return len(lines) / median(seconds), tokens
 
 
 def main() -> None:
-    """Print a line for each kind of number, count of threads and width of the beam."""
-    checkpoint, folder, file, most, rounds = sys.argv[1:]
+    """Print a line for each number format, thread count and beam size."""
+    checkpoint, folder, file, max_length, rounds = sys.argv[1:]
     if not os.path.exists(os.path.join(folder, "model.bin")):
         convert(checkpoint, folder)
     import ctranslate2
@@ -65,9 +67,9 @@ def main() -> None:
             options = {"compute_type": numbers, "inter_threads": 1, "intra_threads": threads}
             translator = ctranslate2.Translator(folder, device="cpu", **options)
             for beam in (1, 5):
-                speed, symbols = timed(translator, lines, beam, int(most), int(rounds))
-                figures = {"numbers": numbers, "threads": threads, "beam": beam}
-                figures |= {"words_per_second": speed, "symbols": symbols}
+                speed, tokens = measure(translator, lines, beam, int(max_length), int(rounds))
+                figures: dict[str, Any] = {"numbers": numbers, "threads": threads, "beam": beam}
+                figures |= {"words_per_second": speed, "tokens": tokens}
                 sys.stdout.write(json.dumps(figures) + "\n")
 
 

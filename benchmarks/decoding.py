@@ -1,8 +1,8 @@
-"""`python -m benchmarks.decoding MODEL FILE…`: lines per second, greedy and with a beam.
+"""`python -m benchmarks.decoding MODEL FILE…`: lines per second, greedy and with beam search.
 
-Each line of the files is translated by the library, batched, and by a plain loop that asks the
-model for one line after the other, step by step: what decoding is by definition. Both in turn,
-several rounds; a ratio is taken within a round. Prints a table, and writes JSON with --out.
+The library translates the lines of the files in batches. A reference loop translates one line after
+the other, step by step, by the definition of beam search. Both take turns; a ratio is taken within
+a round. Prints a table, and writes JSON with --out.
 """
 
 import argparse
@@ -12,20 +12,20 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import torch
 
 import regard
+from benchmarks.throughput import MedianRange
 from regard.special_tokens import BOS, EOS, PAD
 from regard.translator import Translation, Translator
 
-Words = tuple[int, ...]
+TokenIds = tuple[int, ...]
 
 
-class Plain:
-    """Beam search by its definition: one line's hypotheses are one batch, as large as they are."""
+class ReferenceBeamSearch:
+    """Beam search by its definition: the hypotheses of one line are one batch."""
 
     def __init__(self, translator: Translator, beam_size: int, max_length: int) -> None:
         self.model = translator.models[0]
@@ -33,86 +33,89 @@ class Plain:
         self.W, self.max_length = beam_size, max_length
 
     @torch.inference_mode()
-    def search(self, source: Sequence[int]) -> Words:
-        """Return the best words of one line."""
+    def search(self, source: Sequence[int]) -> TokenIds:
+        """Return the best output of one line."""
         ids = torch.tensor([source])
         memory, state = self.model.start(ids, torch.ones_like(ids, dtype=torch.bool))
-        live: list[tuple[Words, float]] = [((), 0.0)]
-        finished: list[tuple[Words, float]] = []
+        live: list[tuple[TokenIds, float]] = [((), 0.0)]
+        finished: list[tuple[TokenIds, float]] = []
         while live and len(finished) < self.W:
             fed = torch.tensor([words[-1] if words else BOS for words, _ in live])
-            state, scored = self.model.step(state, fed, memory)
-            ranked = self._ranked(live, scored.logits.float().log_softmax(dim=-1))
+            state, readout = self.model.step(state, fed, memory)
+            ranked = self._ranked(live, readout.logits.float().log_softmax(dim=-1))
             ended = [(live[row][0], total) for row, word, total in ranked[: self.W] if word == EOS]
             finished += [
                 (words, total / (len(words) + 1) ** self.penalty) for words, total in ended
             ]
-            going = [one for one in ranked if one[1] != EOS][: self.W]
-            live = [((*live[row][0], word), total) for row, word, total in going]
-            rows = torch.tensor([row for row, _, _ in going], dtype=torch.long)
+            unfinished = [one for one in ranked if one[1] != EOS][: self.W]
+            live = [((*live[row][0], word), total) for row, word, total in unfinished]
+            rows = torch.tensor([row for row, _, _ in unfinished], dtype=torch.long)
             state, memory = state.gather(rows), memory.gather(rows)
         return max(finished, key=lambda pair: pair[1])[0]
 
     def _ranked(
-        self, live: list[tuple[Words, float]], log_probs: torch.Tensor
+        self, live: list[tuple[TokenIds, float]], log_probs: torch.Tensor
     ) -> list[tuple[int, int, float]]:
-        """Return the likeliest continuations: which hypothesis, which word, their total."""
+        """Return the likeliest continuations: index of the hypothesis, token id, total score."""
         V = log_probs.shape[1]
         log_probs[:, [PAD, BOS]] = -torch.inf
         if len(live[0][0]) == self.max_length:
             log_probs[:, [word for word in range(V) if word != EOS]] = -torch.inf
         totals = log_probs + torch.tensor([total for _, total in live])[:, None]
-        values, places = totals.flatten().topk(min(2 * self.W, totals.numel()))
-        pairs = zip(values.tolist(), places.tolist(), strict=True)
+        best, places = totals.flatten().topk(min(2 * self.W, totals.numel()))
+        pairs = zip(best.tolist(), places.tolist(), strict=True)
         return [(i // V, i % V, total) for total, i in pairs if total > -torch.inf]
 
 
-def seconds(work: Callable[[], Any]) -> tuple[float, Any]:
-    """Return how long it took, and what came of it."""
+def time_call(function: Callable[[], Any]) -> tuple[float, Any]:
+    """Return the seconds that a call takes, and what it returns."""
     start = time.perf_counter()
-    found = work()
-    return time.perf_counter() - start, found
+    output = function()
+    return time.perf_counter() - start, output
 
 
 def measure(
     translator: Translator, lines: list[str], beam_size: int, batch_size: int, rounds: int
 ) -> dict[str, Any]:
-    """Let both translate all lines, in turn; return their paces, and how many lines agree."""
+    """Translate all lines by both, in turn; return their speeds, and how many outputs agree."""
     options: dict[str, Any] = {"beam_size": beam_size, "nbest": 1, "batch_size": batch_size}
     prepared = translator.prepare(lines, **options)
-    loop = Plain(translator, beam_size, prepared[0].options.config.max_length)
+    max_length = prepared[0].options.config.max_length
+    reference = ReferenceBeamSearch(translator, beam_size, max_length)
     sources = [one.request.source for one in prepared if one.request is not None]
     translator.translate(lines[:batch_size], **options)
-    loop.search(sources[0])
-    ours, plain = [], []
-    found: list[Translation] = []
-    expected: list[Words] = []
+    reference.search(sources[0])
+    batched_speeds, reference_speeds = [], []
+    translations: list[Translation] = []
+    expected: list[TokenIds] = []
     for _ in range(rounds):
-        taken, found = seconds(lambda: translator.translate(lines, **options))
-        ours.append(len(lines) / taken)
-        taken, expected = seconds(lambda: [loop.search(source) for source in sources])
-        plain.append(len(lines) / taken)
-    tokens = translator.target.vocabulary
-    texts = [translator.target.line(tokens.tokens(words)) for words in expected]
+        seconds, translations = time_call(lambda: translator.translate(lines, **options))
+        batched_speeds.append(len(lines) / seconds)
+        seconds, expected = time_call(lambda: [reference.search(source) for source in sources])
+        reference_speeds.append(len(lines) / seconds)
+    vocabulary = translator.target.vocabulary
+    texts = [translator.target.line(vocabulary.tokens(ids)) for ids in expected]
     return {
         "beam_size": beam_size,
         "lines": len(lines),
         "batch_size": batch_size,
-        "words_a_line": sum(len(one.tokens) for one in found) / len(found),
-        "lines/s": _spread(ours),
-        "plain lines/s": _spread(plain),
-        "ratio": _spread([a / b for a, b in zip(ours, plain, strict=True)]),
-        # rounding alone may part them, and an unknown symbol that is copied
-        "alike": sum(a.text == b for a, b in zip(found, texts, strict=True)),
+        "tokens_per_line": sum(len(one.tokens) for one in translations) / len(translations),
+        "lines/s": _median_range(batched_speeds),
+        "reference lines/s": _median_range(reference_speeds),
+        "ratio": _median_range(
+            [a / b for a, b in zip(batched_speeds, reference_speeds, strict=True)]
+        ),
+        # they may differ by rounding, and by an unknown token that is copied
+        "identical": sum(a.text == b for a, b in zip(translations, texts, strict=True)),
     }
 
 
-def _spread(values: list[float]) -> dict[str, float]:
-    return {"median": median(values), "least": min(values), "most": max(values)}
+def _median_range(figures: list[float]) -> dict[str, float]:
+    return MedianRange.of(figures)._asdict()
 
 
 def machine() -> dict[str, Any]:
-    """Return what the figures depend on besides the model."""
+    """Describe what the figures depend on besides the model."""
     return {
         "processor": platform.processor() or platform.machine(),
         "threads": torch.get_num_threads(),
@@ -132,28 +135,28 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, help="cores to use, all by default")
     parser.add_argument("--out", type=Path, help="a JSON file to write")
-    given = parser.parse_args()
-    if given.threads:
-        torch.set_num_threads(given.threads)
-    translator = regard.load(given.model, device="cpu")
-    texts = [path.read_text(encoding="utf-8").splitlines() for path in given.lines]
+    options = parser.parse_args()
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    translator = regard.load(options.model, device="cpu")
+    texts = [path.read_text(encoding="utf-8").splitlines() for path in options.lines]
     lines = [line for text in texts for line in text if line.strip()]
-    names = ("beam", "lines", "lines/s", "plain", "ratio", "from", "to", "alike")
-    sys.stdout.write("".join(f"{name:>9}" for name in names) + "\n")
+    names = ("beam", "lines", "lines/s", "reference", "ratio", "from", "to", "identical")
+    sys.stdout.write("".join(f"{name:>11}" for name in names) + "\n")
     rows = []
-    for beam_size in given.beam_sizes:
-        row = measure(translator, lines, beam_size, given.batch_size, given.rounds)
+    for beam_size in options.beam_sizes:
+        row = measure(translator, lines, beam_size, options.batch_size, options.rounds)
         rows.append(row)
         ratio = row["ratio"]
         cells = [str(beam_size), str(row["lines"])]
-        cells += [f"{row[name]['median']:.1f}" for name in ("lines/s", "plain lines/s")]
+        cells += [f"{row[name]['median']:.1f}" for name in ("lines/s", "reference lines/s")]
         cells += [f"{ratio[name]:.2f}" for name in ("median", "least", "most")]
-        cells += [f"{row['alike'] / row['lines']:.1%}"]
-        sys.stdout.write("".join(f"{cell:>9}" for cell in cells) + "\n")
+        cells += [f"{row['identical'] / row['lines']:.1%}"]
+        sys.stdout.write("".join(f"{cell:>11}" for cell in cells) + "\n")
         sys.stdout.flush()
-    if given.out:
-        report = {"machine": machine(), "model": given.model.name, "rows": rows}
-        given.out.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    if options.out:
+        report = {"machine": machine(), "model": options.model.name, "rows": rows}
+        options.out.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

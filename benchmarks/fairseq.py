@@ -6,9 +6,9 @@ Both sort lines by length into batches of 64.
 import json
 import re
 
-from benchmarks.paces import Mark, every_mark
-from benchmarks.peers import FAIRSEQ, Setup
-from benchmarks.programs import Ran, follow
+from benchmarks.competitors import FAIRSEQ, CompetitorSetup
+from benchmarks.programs import CompletedProgram, follow
+from benchmarks.throughput import ProgressMark, sort_marks
 
 EVERY = 10
 STEP = re.compile(r"\{.*\"num_updates\".*\}")
@@ -24,7 +24,7 @@ TRANSFORMER = (
     f"--arch transformer {_SIDE.format('encoder')} {_SIDE.format('decoder')} "
     "--encoder-normalize-before --decoder-normalize-before --dropout 0.1 --lr 0.0005"
 )
-# its settings have defaults that Python 3.11 refuses; this is what 3.10 asked of a default
+# fairseq has defaults that Python 3.11 refuses; this restores the check of Python 3.10
 PATCH = """import dataclasses, inspect
 source = inspect.getsource(dataclasses._get_field)
 now, before = "f.default.__class__.__hash__ is None", "isinstance(f.default, (list, dict, set))"
@@ -32,21 +32,21 @@ exec(source.replace(now, before), dataclasses.__dict__)
 """
 
 
-def marks(ran: Ran) -> list[Mark]:
-    """Read when each tenth update was done; a line tells tokens a second and updates a second."""
-    read, tokens = [], 0.0
-    for when, line in ran.lines:
-        found = STEP.search(line)
-        said = json.loads(found[0]) if found else {}
-        if "wps" in said and float(said.get("ups", 0)) > 0:
-            tokens += EVERY * float(said["wpb"])
-            read.append((int(said["num_updates"]), when, tokens))
-    return every_mark(read)
+def read_marks(program: CompletedProgram) -> list[ProgressMark]:
+    """Read a mark for every tenth update; a line holds the mean tokens of the last ten."""
+    marks, tokens = [], 0.0
+    for when, line in program.lines:
+        match = STEP.search(line)
+        entry = json.loads(match[0]) if match else {}
+        if "wps" in entry and float(entry.get("ups", 0)) > 0:
+            tokens += EVERY * float(entry["wpb"])
+            marks.append((int(entry["num_updates"]), when, tokens))
+    return sort_marks(marks)
 
 
-def prepare(setup: Setup) -> dict[str, str]:
-    """Make its own form of the pairs, once; return the variables that it needs."""
-    task, folder = setup.task, setup.folder
+def prepare(setup: CompetitorSetup) -> dict[str, str]:
+    """Preprocess the pairs, once; return the environment variables that fairseq needs."""
+    dataset, folder = setup.dataset, setup.folder
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "sitecustomize.py").write_text(PATCH)
     variables = {"PYTHONPATH": str(folder), "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": "1"}
@@ -54,24 +54,23 @@ def prepare(setup: Setup) -> dict[str, str]:
     if ready.exists():
         return variables
     for side in ("source", "target"):
-        lines = (f"{symbol} 1\n" for symbol in task.vocabulary(side))
+        lines = (f"{token} 1\n" for token in dataset.vocabulary(side))
         (folder / f"{side}.dictionary").write_text("".join(lines), encoding="utf-8")
-    program = FAIRSEQ.program(setup.peers, "fairseq-preprocess")
+    program = FAIRSEQ.program(setup.competitors, "fairseq-preprocess")
     words = ["-s", "source", "-t", "target", "--destdir", folder / "binary"]
-    files = ["--trainpref", task.folder / "train", "--validpref", task.folder / "dev"]
+    files = ["--trainpref", dataset.folder / "train", "--validpref", dataset.folder / "dev"]
     known = ["--srcdict", folder / "source.dictionary", "--tgtdict", folder / "target.dictionary"]
     command = [program, *words, *files, *known]
-    ran = follow(command, threads=setup.threads, variables=variables)
-    ran.expected("fairseq-preprocess")
+    follow(command, threads=setup.threads, variables=variables).check("fairseq-preprocess")
     return variables
 
 
-def train(setup: Setup, kind: str, updates: int) -> Ran:
+def train(setup: CompetitorSetup, kind: str, updates: int) -> CompletedProgram:
     """Train for some updates."""
     variables, folder = prepare(setup), setup.folder
     model = TRANSFORMER if kind == "transformer" else LSTM
     words = f"{model} {SHARED} {QUIET} --log-interval {EVERY} --max-update {updates}".split()
-    program = FAIRSEQ.program(setup.peers, "fairseq-train")
+    program = FAIRSEQ.program(setup.competitors, "fairseq-train")
     sides = ["-s", "source", "-t", "target", "--save-dir", folder / "saved"]
     command = [program, folder / "binary", *sides, *words]
-    return follow(command, threads=setup.threads, variables=variables).expected(FAIRSEQ.name)
+    return follow(command, threads=setup.threads, variables=variables).check(FAIRSEQ.name)

@@ -1,7 +1,7 @@
-"""Kernels on a GPU, timed alone: `python -m benchmarks.gpu WHO WHAT` prints a line of JSON.
+"""Parts of a model on a GPU: `python -m benchmarks.gpu CONTENDER PART` prints a line of JSON.
 
-WHO is plain or ours, WHAT decoder, attention-512, attention-2048 or rnnsearch (plain only: ours is
-timed as it trains). Works on a CPU too, slowly, so that it can be tried there.
+CONTENDER is baseline or regard. PART is decoder, attention-512, attention-2048 or rnnsearch (only
+the baseline: regard is timed while it trains). Runs on a CPU too, slowly, for tests.
 """
 
 import argparse
@@ -22,24 +22,24 @@ SIZES = {
     "decoder": {"B": 64, "T": 30, "S": 30, "D": 512},
     "rnnsearch": {"B": 80, "T": 50, "S": 50, "D": 1000, "E": 620, "V": 30_000},
 }
-Work = Callable[[], None]
+Workload = Callable[[], None]
 
 
-def drawn(*shape: int, device: str, scale: float = 1.0) -> Tensor:
-    """Return random numbers that want a gradient."""
+def random_tensor(*shape: int, device: str, scale: float = 1.0) -> Tensor:
+    """Return random numbers that require a gradient."""
     return (torch.randn(*shape, device=device) * scale).requires_grad_()
 
 
-def attention(who: str, device: str, sizes: dict[str, int]) -> Work:
+def attention(contender: str, device: str, sizes: dict[str, int]) -> Workload:
     """Additive attention for many queries, forward and backward."""
     B, T, S, A, N = (sizes[letter] for letter in "BTSAN")
-    q, k, values = (drawn(B, *rest, device=device) for rest in ((T, A), (S, A), (S, N)))
-    v = drawn(A, device=device, scale=A**-0.5)
+    q, k, values = (random_tensor(B, *rest, device=device) for rest in ((T, A), (S, A), (S, N)))
+    v = random_tensor(A, device=device, scale=A**-0.5)
     grad = torch.randn(B, T, N, device=device)
     mask = torch.ones(B, S, dtype=torch.bool, device=device)
 
-    def work() -> None:
-        if who == "ours":
+    def workload() -> None:
+        if contender == "regard":
             from regard import kernels
 
             context = kernels.additive_attention(q, k, values, v=v, mask=mask)[0]
@@ -47,31 +47,31 @@ def attention(who: str, device: str, sizes: dict[str, int]) -> Work:
             context = (torch.tanh(q[:, :, None] + k[:, None]) @ v).softmax(-1) @ values
         torch.autograd.grad(context, (q, k, v, values), grad)
 
-    return work
+    return workload
 
 
-def decoder(who: str, device: str, sizes: dict[str, int]) -> Work:
-    """A GRU that asks with its old state, over a whole line, forward and backward."""
+def decoder(contender: str, device: str, sizes: dict[str, int]) -> Workload:
+    """A GRU whose old state is the query, over a whole line, forward and backward."""
     B, T, S, D = (sizes[letter] for letter in "BTSD")
-    words, memory = drawn(B, T, D, device=device), drawn(B, S, 2 * D, device=device)
+    words, memory = random_tensor(B, T, D, device=device), random_tensor(B, S, 2 * D, device=device)
     grad = torch.randn(B, T, D, device=device)
-    model = _ours_decoder(D) if who == "ours" else PlainDecoder(D, 2 * D, D)
+    model = _regard_decoder(D) if contender == "regard" else BaselineDecoder(D, 2 * D, D)
     model = model.to(device)
     parts = [words, memory, *(p for p in model.parameters() if p.requires_grad)]
 
-    def work() -> None:
-        shown = model(words, memory)
-        torch.autograd.grad(shown, parts, grad, allow_unused=True)
+    def workload() -> None:
+        outputs = model(words, memory)
+        torch.autograd.grad(outputs, parts, grad, allow_unused=True)
 
-    return work
+    return workload
 
 
-class PlainDecoder(nn.Module):
-    """The loop as anybody would write it."""
+class BaselineDecoder(nn.Module):
+    """The straightforward loop over steps."""
 
     def __init__(self, hidden: int, memory: int, embedding: int) -> None:
         super().__init__()
-        self.first = nn.Linear(memory, hidden)
+        self.initial = nn.Linear(memory, hidden)
         self.key = nn.Linear(memory, hidden, bias=False)
         self.query = nn.Linear(hidden, hidden, bias=False)
         self.v = nn.Linear(hidden, 1, bias=False)
@@ -79,11 +79,11 @@ class PlainDecoder(nn.Module):
 
     def forward(self, words: Tensor, memory: Tensor) -> Tensor:
         """Return every state."""
-        return self.looked(words, memory)[0]
+        return self.unroll(words, memory)[0]
 
-    def looked(self, words: Tensor, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return every new state, every old one, and what was found."""
-        keys, state = self.key(memory), torch.tanh(self.first(memory[:, 0]))
+    def unroll(self, words: Tensor, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return every new state, every old state and every context."""
+        keys, state = self.key(memory), torch.tanh(self.initial(memory[:, 0]))
         new, old, contexts = [], [], []
         for word in words.unbind(1):
             scores = self.v(torch.tanh(keys + self.query(state)[:, None])).squeeze(2)
@@ -95,7 +95,7 @@ class PlainDecoder(nn.Module):
         return torch.stack(new, 1), torch.stack(old, 1), torch.stack(contexts, 1)
 
 
-def _ours_decoder(D: int) -> nn.Module:
+def _regard_decoder(D: int) -> nn.Module:
     from regard.models import preset
     from regard.models.build import build
     from regard.nn.encoded import Encoded
@@ -103,7 +103,7 @@ def _ours_decoder(D: int) -> nn.Module:
     sizes = {"embedding_size": D, "hidden_size": D, "align_size": D, "readout_size": D}
     whole = build(preset("bahdanau2015")(**sizes, cell="gru_after"), 8, 8)
 
-    class Alone(nn.Module):
+    class DecoderOnly(nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.decoder = whole.decoder
@@ -115,102 +115,104 @@ def _ours_decoder(D: int) -> nn.Module:
             start, state = self.decoder.start(read)
             return self.decoder.unroll(state, words, start, need_weights=False)[1].new_state
 
-    return Alone()
+    return DecoderOnly()
 
 
-class PlainRNNsearch(nn.Module):
+class BaselineRNNsearch(nn.Module):
     """RNNsearch at the paper's sizes, with the library's GRU."""
 
     def __init__(self, D: int, E: int, V: int) -> None:
         super().__init__()
         self.source, self.target = nn.Embedding(V, E), nn.Embedding(V, E)
         self.encoder = nn.GRU(E, D, bidirectional=True, batch_first=True)
-        self.decoder = PlainDecoder(D, 2 * D, E)
+        self.decoder = BaselineDecoder(D, 2 * D, E)
         self.read = nn.Linear(D + E + 2 * D, D)
         self.out = nn.Linear(D // 2, V)
 
     def forward(self, source: Tensor, fed: Tensor) -> Tensor:
-        """Return the logits of every word."""
+        """Return the logits of every position."""
         memory, words = self.encoder(self.source(source))[0], self.target(fed)
-        _, old, contexts = self.decoder.looked(words, memory)
+        _, old, contexts = self.decoder.unroll(words, memory)
         maxout = self.read(torch.cat([old, words, contexts], -1)).unflatten(-1, (-1, 2)).amax(-1)
         return self.out(maxout)
 
 
-def rnnsearch(who: str, device: str, sizes: dict[str, int]) -> Work:
+def rnnsearch(contender: str, device: str, sizes: dict[str, int]) -> Workload:
     """One update: loss, gradients, clipping, Adadelta."""
-    if who == "ours":
-        raise SystemExit("ours is timed as it trains; python -m benchmarks.run rnnsearch would do")
+    if contender == "regard":
+        raise SystemExit(
+            "regard is timed while it trains; run python -m benchmarks.run rnnsearch instead"
+        )
     B, T, S, D, E, V = (sizes[letter] for letter in "BTSDEV")
-    model = PlainRNNsearch(D, E, V).to(device)
+    model = BaselineRNNsearch(D, E, V).to(device)
     optimizer = torch.optim.Adadelta(model.parameters(), rho=0.95, eps=1e-6)
     source, fed, target = (torch.randint(V, (B, n), device=device) for n in (S, T, T))
 
-    def work() -> None:
+    def workload() -> None:
         logits = model(source, fed)
         loss = functional.cross_entropy(logits.flatten(0, 1).float(), target.flatten())
         optimizer.zero_grad()
-        loss.backward()
+        torch.autograd.backward(loss)
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
 
-    return work
+    return workload
 
 
-def timed(work: Work, device: str, rounds: int) -> dict[str, float]:
-    """Return milliseconds, the median of some calls, and the peak of memory."""
+def time_workload(workload: Workload, device: str, rounds: int) -> dict[str, float]:
+    """Return the median time of some calls in milliseconds, and the peak memory."""
     for _ in range(3):
-        work()
+        workload()
     if device == "cuda":
         torch.cuda.synchronize()
         torch.cuda.reset_peak_memory_stats()
     before = torch.cuda.memory_allocated() if device == "cuda" else 0
-    took = [_once(work, device) for _ in range(rounds)]
+    seconds = [_time_call(workload, device) for _ in range(rounds)]
     peak = torch.cuda.max_memory_allocated() - before if device == "cuda" else 0
-    return {"milliseconds": 1000 * median(took), "gibibytes": peak / 2**30}
+    return {"milliseconds": 1000 * median(seconds), "gibibytes": peak / 2**30}
 
 
-def _once(work: Work, device: str) -> float:
+def _time_call(workload: Workload, device: str) -> float:
     start = time.perf_counter()
-    work()
+    workload()
     if device == "cuda":
         torch.cuda.synchronize()
     return time.perf_counter() - start
 
 
-def replayed(work: Work) -> Work:
-    """Record what a call does on the GPU, and return what does it again."""
-    beside = torch.cuda.Stream()
-    beside.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(beside):
+def capture(workload: Workload) -> Workload:
+    """Capture a call as a CUDA graph; return the function that replays it."""
+    stream: torch.cuda.Stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
         for _ in range(3):
-            work()
-    torch.cuda.current_stream().wait_stream(beside)
+            workload()
+    torch.cuda.current_stream().wait_stream(stream)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        work()
+        workload()
     return graph.replay
 
 
 def main() -> None:
-    """Time one thing."""
+    """Time one part."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu")
-    parser.add_argument("who", choices=["plain", "ours"])
-    parser.add_argument("what", choices=[*SIZES])
+    parser.add_argument("contender", choices=["baseline", "regard"])
+    parser.add_argument("part", choices=[*SIZES])
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--precision", choices=["float32", "tf32", "bfloat16"], default="float32")
     parser.add_argument("--rounds", type=int, default=20)
-    parser.add_argument("--sizes", default="{}", help="other sizes, as JSON")
-    given = parser.parse_args()
+    parser.add_argument("--sizes", default="{}", help="sizes that differ, as JSON")
+    options = parser.parse_args()
     torch.manual_seed(1)
-    torch.set_float32_matmul_precision("high" if given.precision == "tf32" else "highest")
-    makers: dict[str, Any] = {"decoder": decoder, "rnnsearch": rnnsearch}
-    sizes = SIZES[given.what] | json.loads(given.sizes)
-    work = makers.get(given.what, attention)(given.who, given.device, sizes)
-    with torch.autocast(given.device, torch.bfloat16, enabled=given.precision == "bfloat16"):
-        figures = {"called": timed(work, given.device, given.rounds)}
-        if given.device == "cuda" and given.what != "rnnsearch":
-            figures["replayed"] = timed(replayed(work), given.device, given.rounds)
+    torch.set_float32_matmul_precision("high" if options.precision == "tf32" else "highest")
+    workloads: dict[str, Any] = {"decoder": decoder, "rnnsearch": rnnsearch}
+    sizes = SIZES[options.part] | json.loads(options.sizes)
+    workload = workloads.get(options.part, attention)(options.contender, options.device, sizes)
+    with torch.autocast(options.device, torch.bfloat16, enabled=options.precision == "bfloat16"):
+        figures = {"eager": time_workload(workload, options.device, options.rounds)}
+        if options.device == "cuda" and options.part != "rnnsearch":
+            figures["cuda_graph"] = time_workload(capture(workload), options.device, options.rounds)
     sys.stdout.write(json.dumps(figures) + "\n")
 
 

@@ -1,4 +1,4 @@
-"""The rows that want a GPU: the paper's model, its parts alone, and a Transformer on all words."""
+"""The rows that need a GPU: the paper's model, its parts, and a Transformer on all words."""
 
 import json
 import random
@@ -7,132 +7,144 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks import ours
+from benchmarks.datasets import BenchmarkDataset, all_words, write_pairs
+from benchmarks.environment import BenchmarkEnvironment
 from benchmarks.machine import ROOT
-from benchmarks.paces import Mark, json_marks, pace
-from benchmarks.programs import Ran, follow
-from benchmarks.rows import OURS, PLAIN, Contender, Measured, Row, Target
-from benchmarks.sites import Site
-from benchmarks.tasks import Task, full_words, write_pairs
+from benchmarks.programs import CompletedProgram, follow
+from benchmarks.regard import NEVER, batch_tokens, follow_training, training_settings
+from benchmarks.rows import (
+    BASELINE,
+    REGARD,
+    BenchmarkRow,
+    Contender,
+    Measurement,
+    Target,
+)
+from benchmarks.throughput import ProgressMark, read_json_marks, tokens_per_second
 
 if TYPE_CHECKING:
     from regard.config.settings import Settings
 
-UPDATES, WARM = 200, 50
-# of lines of many lengths most shapes must have come once, since each is recorded then
-SHAPED_UPDATES, SHAPED_WARM = 1000, 500
-# with the four that are no words, the paper's 30,000
-LINES, LENGTH, KNOWN, ROWS = 8_000, 50, 29_996, 80
+UPDATES, WARMUP_UPDATES = 200, 50
+# with many lengths most batch shapes must have occurred once, since each is captured then
+SHAPED_UPDATES, SHAPED_WARMUP = 1000, 500
+# with the four special tokens, the paper's 30,000
+LINES, LENGTH, NUM_WORDS, ROWS = 8_000, 50, 29_996, 80
 
 
-def _alone(site: Site, who: str, what: str, precision: str = "float32") -> Measured:
-    """Time a part alone, called and, where it was recorded, replayed."""
-    words = [sys.executable, "-m", "benchmarks.gpu", who, what, "--precision", precision]
-    ran = follow(words, threads=site.threads, folder=ROOT).expected(f"{who} {what}")
-    said = json.loads(ran.lines[-1][1])
-    figures = {name: one["milliseconds"] for name, one in said.items()}
-    figures |= {f"GiB, {name}": one["gibibytes"] for name, one in said.items()}
-    return Measured(figures, ran.others, ran.peak)
+def _measure_part(
+    env: BenchmarkEnvironment, contender: str, part: str, precision: str = "float32"
+) -> Measurement:
+    """Time a part of the model, eager and, if possible, as a CUDA graph."""
+    words = [sys.executable, "-m", "benchmarks.gpu", contender, part, "--precision", precision]
+    program = follow(words, threads=env.threads, folder=ROOT).check(f"{contender} {part}")
+    timings = json.loads(program.lines[-1][1])
+    figures = {name: one["milliseconds"] for name, one in timings.items()}
+    figures |= {f"GiB, {name}": one["gibibytes"] for name, one in timings.items()}
+    return Measurement(figures, program.other_cores, program.peak_bytes)
 
 
-def decoder(site: Site) -> Row:
-    """Return the decoder alone, forward and backward, as a graph that is replayed."""
+def decoder_row(env: BenchmarkEnvironment) -> BenchmarkRow:
+    """Time the decoder, forward and backward, as a CUDA graph."""
 
-    def measure(who: str) -> Measured:
-        precisions = ("float32", "tf32")
-        took = {name: _alone(site, who, "decoder", name).figures["replayed"] for name in precisions}
-        return Measured(took)
+    def measure(contender: str) -> Measurement:
+        return Measurement(
+            {
+                name: _measure_part(env, contender, "decoder", name).figures["cuda_graph"]
+                for name in ("float32", "tf32")
+            }
+        )
 
-    return Row(
+    return BenchmarkRow(
         "decoder",
-        "decoder forward and backward, replayed, B = 64, S = T = 30, n = 512, additive attention",
+        "decoder forward and backward, CUDA graph, B = 64, S = T = 30, n = 512, additive attention",
         "ms",
-        Contender(PLAIN, lambda: measure("plain")),
-        (Contender(OURS, lambda: measure("ours")),),
+        Contender(BASELINE, lambda: measure("baseline")),
+        (Contender(REGARD, lambda: measure("regard")),),
         {"float32": Target(2.5, aim=1.5), "tf32": Target(2.5, aim=1.5)},
         higher_is_better=False,
-        rounds=site.rounds or 3,
+        rounds=env.rounds or 3,
         kernels=True,
     )
 
 
-def attention(site: Site, length: int) -> Row:
-    """Return additive attention alone, forward and backward: how long and how much memory."""
-    what = f"attention-{length}"
+def attention_row(env: BenchmarkEnvironment, length: int) -> BenchmarkRow:
+    """Measure time and memory of additive attention, forward and backward."""
+    part = f"attention-{length}"
     least, aim, size = (
         (4.0, 2.5, "B = 16, A = 512") if length == 512 else (8.0, None, "B = 4, A = 256")
     )
-    return Row(
-        what,
+    return BenchmarkRow(
+        part,
         f"additive attention forward and backward, S = T = {length}, {size}, float32",
         "ms or GiB",
-        Contender(PLAIN, lambda: _alone(site, "plain", what)),
-        (Contender(OURS, lambda: _alone(site, "ours", what)),),
-        {"called": Target(least, aim=aim), "GiB, called": Target(0.3)},
+        Contender(BASELINE, lambda: _measure_part(env, "baseline", part)),
+        (Contender(REGARD, lambda: _measure_part(env, "regard", part)),),
+        {"eager": Target(least, aim=aim), "GiB, eager": Target(0.3)},
         higher_is_better=False,
-        rounds=site.rounds or 3,
+        rounds=env.rounds or 3,
         kernels=True,
     )
 
 
-def rnnsearch(site: Site) -> Row:
-    """Return an update of the paper's model at its sizes, as a run trains it."""
-    pairs = _generated(site.work / "rnnsearch")
+def rnnsearch_row(env: BenchmarkEnvironment) -> BenchmarkRow:
+    """Time an update of the paper's model at its sizes, in a training run."""
+    pairs = _generate_pairs(env.work / "rnnsearch")
 
-    def measure(precision: str) -> Measured:
+    def measure(precision: str) -> Measurement:
         figures: dict[str, float] = {}
         for name, cell in (("reset before", "gru_before"), ("reset after", "gru_after")):
-            out = site.work / "rnnsearch" / f"{cell}-{precision}.regard"
-            chosen = _paper(cell, precision)
+            out = env.work / "rnnsearch" / f"{cell}-{precision}.regard"
+            settings = _paper_settings(cell, precision)
             files = pairs, pairs.with_name("one.tsv"), out
-            _, marks = ours.follow_training(chosen, files, UPDATES, site.threads)
+            _, marks = follow_training(settings, files, UPDATES, env.threads)
             figures[name] = _milliseconds(marks)
-        return Measured(figures)
+        return Measurement(figures)
 
-    def plain(precision: str) -> Measured:
-        took = _alone(site, "plain", "rnnsearch", precision).figures["called"]
-        return Measured({"reset before": took, "reset after": took})
+    def measure_baseline(precision: str) -> Measurement:
+        time = _measure_part(env, "baseline", "rnnsearch", precision).figures["eager"]
+        return Measurement({"reset before": time, "reset after": time})
 
-    return Row(
+    return BenchmarkRow(
         "rnnsearch",
         "RNNsearch-50 at the paper's sizes, batch 80, S = T = 50, Adadelta, one update",
         "ms",
-        Contender(PLAIN, lambda: plain("bfloat16")),
+        Contender(BASELINE, lambda: measure_baseline("bfloat16")),
         (
-            Contender(OURS, lambda: measure("bfloat16")),
-            Contender(f"{PLAIN}, tf32", lambda: plain("tf32"), extra=True),
-            Contender(f"{OURS}, float32", lambda: measure("float32"), extra=True),
+            Contender(REGARD, lambda: measure("bfloat16")),
+            Contender(f"{BASELINE}, tf32", lambda: measure_baseline("tf32"), extra=True),
+            Contender(f"{REGARD}, float32", lambda: measure("float32"), extra=True),
         ),
         {"reset before": Target(12.0, aim=6.25), "reset after": Target(9.0, aim=6.25)},
         higher_is_better=False,
-        rounds=site.rounds or 3,
+        rounds=env.rounds or 3,
         kernels=True,
     )
 
 
-def _milliseconds(marks: list[Mark]) -> float:
-    counted = [mark for mark in marks if mark.step >= WARM]
+def _milliseconds(marks: list[ProgressMark]) -> float:
+    counted = [mark for mark in marks if mark.step >= WARMUP_UPDATES]
     first, last = counted[0], counted[-1]
     return 1000 * (last.seconds - first.seconds) / (last.step - first.step)
 
 
-def _generated(folder: Path) -> Path:
-    """Write lines of 50 words, each of 30,000 among them; a target has one less, then its end."""
+def _generate_pairs(folder: Path) -> Path:
+    """Write lines of 50 of 30,000 words; a target has one word less, for its EOS."""
     path = folder / "pairs.tsv"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        drawn = random.Random(1)
-        words = [f"w{number}" for number in range(KNOWN)]
+        rng = random.Random(1)
+        words = [f"w{number}" for number in range(NUM_WORDS)]
         lines = []
         for line in range(LINES):
-            source = [words[(line * LENGTH + place) % KNOWN] for place in range(LENGTH)]
-            lines.append(f"{' '.join(source)}\t{' '.join(drawn.sample(source, LENGTH - 1))}\n")
+            source = [words[(line * LENGTH + place) % NUM_WORDS] for place in range(LENGTH)]
+            lines.append(f"{' '.join(source)}\t{' '.join(rng.sample(source, LENGTH - 1))}\n")
         path.write_text("".join(lines))
         path.with_name("one.tsv").write_text(lines[0])
     return path
 
 
-def _paper(cell: str, precision: str) -> "Settings":
+def _paper_settings(cell: str, precision: str) -> "Settings":
     from regard.config.settings import DataConfig, Settings, TextConfig, TrainConfig
     from regard.models import paper_sizes, preset
 
@@ -142,9 +154,9 @@ def _paper(cell: str, precision: str) -> "Settings":
         optimizer="adadelta",
         learning_rate=1.0,
         label_smoothing=0.0,
-        max_steps=ours.FOREVER,
-        validate_every=ours.FOREVER,
-        save_every=ours.FOREVER,
+        max_steps=NEVER,
+        validate_every=NEVER,
+        save_every=NEVER,
         report_every=10,
         metric="loss",
         device="cuda",
@@ -155,61 +167,65 @@ def _paper(cell: str, precision: str) -> "Settings":
         text=TextConfig(
             source="whitespace",
             target="whitespace",
-            source_vocabulary_size=KNOWN + 4,
-            target_vocabulary_size=KNOWN + 4,
+            source_vocabulary_size=NUM_WORDS + 4,
+            target_vocabulary_size=NUM_WORDS + 4,
         ),
         model=preset("bahdanau2015")(**sizes, cell=cell),
         train=train,
     )
 
 
-def transformer_g2p(site: Site) -> Row:
-    """Return words a second of a small Transformer on all words."""
-    task = _all_words(site)
-    lines = task.lines("train", "target")
-    mean = sum(line.count(" ") + 2 for line in lines) / len(lines)
+def transformer_row(env: BenchmarkEnvironment) -> BenchmarkRow:
+    """Measure words per second of a small Transformer on all words."""
+    dataset = _all_words(env)
+    lines = dataset.lines("train", "target")
+    mean_tokens = sum(line.count(" ") + 2 for line in lines) / len(lines)
 
-    def words(ran: Ran, marks: list[Mark], warm: int = WARM) -> Measured:
-        return Measured({"training": pace(marks, warm) / mean}, ran.others, ran.peak)
+    def words_per_second(
+        program: CompletedProgram, marks: list[ProgressMark], warmup: int = WARMUP_UPDATES
+    ) -> Measurement:
+        figures = {"training": tokens_per_second(marks, warmup) / mean_tokens}
+        return Measurement(figures, program.other_cores, program.peak_bytes)
 
-    def plain() -> Measured:
-        command = [sys.executable, "-m", "benchmarks.plain", "train", "transformer", task.folder]
+    def train_baseline() -> Measurement:
+        command = [sys.executable, "-m", "benchmarks.baseline", "train", "transformer"]
         options = ["--layers", "4", "--rows", "512", "--device", "cuda", "--autocast"]
         options += ["--updates", str(UPDATES)]
-        ran = follow([*command, *options], threads=site.threads, folder=ROOT).expected(PLAIN)
-        return words(ran, json_marks(ran))
+        command = [*command, str(dataset.folder), *options]
+        program = follow(command, threads=env.threads, folder=ROOT).check(BASELINE)
+        return words_per_second(program, read_json_marks(program))
 
-    def regard() -> Measured:
+    def train_regard() -> Measurement:
         from regard.models import preset
 
         sizes = {"model_size": 256, "feed_forward_size": 1024, "num_heads": 4, "num_layers": 4}
         model = preset("vaswani2017")(**sizes, pre_norm=True, tied_embeddings="none", dropout=0.1)
-        known = ours.settings("transformer", task)
+        settings = training_settings("transformer", dataset)
         train = replace(
-            known.train,
-            batch_tokens=ours.budget(task, 1024),
+            settings.train,
+            batch_tokens=batch_tokens(dataset, 1024),
             device="cuda",
             precision="bfloat16",
         )
-        chosen = replace(known, model=model, train=train)
-        out = site.work / "regard" / "transformer-all-words.regard"
-        files = task.pairs("train"), task.pairs("one"), out
-        ran, marks = ours.follow_training(chosen, files, SHAPED_UPDATES, site.threads)
-        return words(ran, marks, SHAPED_WARM)
+        settings = replace(settings, model=model, train=train)
+        out = env.work / "regard" / "transformer-all-words.regard"
+        files = dataset.pairs("train"), dataset.pairs("one"), out
+        program, marks = follow_training(settings, files, SHAPED_UPDATES, env.threads)
+        return words_per_second(program, marks, SHAPED_WARMUP)
 
-    return Row(
+    return BenchmarkRow(
         "transformer-g2p",
-        "Transformer 4 + 4, width 256, all words to sounds, bfloat16, batches of about 1,024 words",
+        "Transformer 4 + 4, width 256, all words to phonemes, bfloat16, about 1,024 words a batch",
         "words/s",
-        Contender(PLAIN, plain),
-        (Contender(OURS, regard),),
+        Contender(BASELINE, train_baseline),
+        (Contender(REGARD, train_regard),),
         {"training": Target(80_000, aim=150_000)},
-        rounds=site.rounds or 2,
+        rounds=env.rounds or 2,
     )
 
 
-def _all_words(site: Site) -> Task:
-    known = site.task("g2p")
-    sides = (known.lines("dev", side) for side in ("source", "target"))
-    task = Task("all-words", site.work / "all-words", known.max_length)
-    return write_pairs(task, full_words(site.data), list(zip(*sides, strict=True)))
+def _all_words(env: BenchmarkEnvironment) -> BenchmarkDataset:
+    g2p = env.dataset("g2p")
+    sides = (g2p.lines("dev", side) for side in ("source", "target"))
+    dataset = BenchmarkDataset("all-words", env.work / "all-words", g2p.max_length)
+    return write_pairs(dataset, all_words(env.data), list(zip(*sides, strict=True)))

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.help`: how soon the command line answers, as the median of ten runs."""
+"""`python -m benchmarks.help`: startup time of the command line, the median of ten runs."""
 
 import os
 import subprocess
@@ -9,11 +9,11 @@ from statistics import median
 
 RUNS = 10
 LIMITS = {"--help": 0.3, "train --help": 0.6}
-"""Seconds of wall clock within which an idle machine must answer."""
+"""Limits in seconds of wall-clock time, on an idle machine."""
 
 
-def measured(words: list[str]) -> tuple[float, float]:
-    """Run the installed command once; return seconds of wall clock and of the processor."""
+def time_command(words: list[str]) -> tuple[float, float]:
+    """Run the installed command once; return its wall-clock and its CPU seconds."""
     command = Path(sys.executable).with_name("regard")
     before, start = os.times(), time.perf_counter()
     subprocess.run([command, *words], stdout=subprocess.DEVNULL, check=True)
@@ -23,17 +23,17 @@ def measured(words: list[str]) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Print a row for each; fail where one is over its limit."""
-    late = []
-    sys.stdout.write(f"{'regard':<14}{'wall':>8}{'limit':>8}{'processor':>11}\n")
+    """Print a row for each command; fail if one exceeds its limit."""
+    slow = []
+    sys.stdout.write(f"{'regard':<14}{'wall':>8}{'limit':>8}{'CPU':>11}\n")
     for words, limit in LIMITS.items():
-        walls, used = zip(*(measured(words.split()) for _ in range(RUNS)), strict=True)
-        late += [words] if median(walls) > limit else []
+        walls, used = zip(*(time_command(words.split()) for _ in range(RUNS)), strict=True)
+        slow += [words] if median(walls) > limit else []
         sys.stdout.write(
             f"{words:<14}{median(walls):>6.2f} s{limit:>6.1f} s{median(used):>9.2f} s\n"
         )
-    if late:
-        raise SystemExit(f"over the limit: {', '.join(late)}")
+    if slow:
+        raise SystemExit(f"over the limit: {', '.join(slow)}")
 
 
 if __name__ == "__main__":

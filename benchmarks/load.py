@@ -1,7 +1,7 @@
-"""`python -m benchmarks.load MODEL LINES`: many clients at once, batched and each line alone.
+"""`python -m benchmarks.load MODEL LINES`: load test with many clients, with and without batching.
 
-Starts `regard serve` twice over, with batching on and off in turn, lets clients ask as fast as they
-are answered, and prints requests per second, how long they took, and how the server's memory grew.
+Starts `regard serve` with batching on and off in turn. Clients send requests as fast as they are
+answered. Prints requests per second, their latencies, and the growth of the server's memory.
 """
 
 import argparse
@@ -21,53 +21,53 @@ from pathlib import Path
 from statistics import median
 from typing import IO, Any
 
-WARM = 10.0
-"""Seconds after which a server's memory is to stay as it is."""
+WARMUP_SECONDS = 10.0
+"""Seconds after which a server's memory must not grow."""
 
 
 @dataclass
-class Report:
-    """What clients saw, and how large the server was."""
+class LoadReport:
+    """Latencies, statuses and responses that clients saw, and the sizes of the server."""
 
     seconds: float = 0.0
     times: list[float] = field(default_factory=list)
     statuses: Counter[int] = field(default_factory=Counter)
     answers: dict[str, set[str]] = field(default_factory=dict)
-    """What each body was answered with, without the head: more than one would be a difference."""
+    """The response bodies of each request body: more than one would be a difference."""
     sizes: list[tuple[float, int]] = field(default_factory=list)
 
     @property
-    def pace(self) -> float:
+    def requests_per_second(self) -> float:
         """Return requests per second."""
         return self.statuses[200] / self.seconds
 
     def quantile(self, share: float) -> float:
-        """Return the time within which a share of the requests was answered."""
+        """Return the latency within which a share of the requests was answered."""
         ordered = sorted(self.times)
         return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
-    def growth(self, warm: float = WARM) -> float:
-        """Return by which share the server's memory grew once it was warm.
+    def growth(self, warmup: float = WARMUP_SECONDS) -> float:
+        """Return by which share the server's memory grew after the warmup-up.
 
-        From the first fifth of the time after that to the last, by medians: what a batch needs
-        while it is computed comes and goes.
+        Compares the medians of the first and of the last fifth of that time: the memory of a batch
+        comes and goes.
         """
-        sizes = [size for seconds, size in self.sizes if seconds >= warm]
+        sizes = [size for seconds, size in self.sizes if seconds >= warmup]
         part = max(1, len(sizes) // 5)
         return median(sizes[-part:]) / median(sizes[:part]) - 1
 
 
 @contextmanager
 def serving(model: Path, *options: str, log: IO[bytes] | None = None) -> Iterator[tuple[int, int]]:
-    """Run `regard serve` on a free port; yield its process and the port."""
+    """Run `regard serve` on a free port; yield its process id and the port."""
     command = [str(Path(sys.executable).with_name("regard")), "serve", str(model), "--port", "0"]
     server = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=log, text=True)
     try:
-        told = "" if server.stdout is None else server.stdout.readline()
-        found = re.search(r"http://[\d.]+:(\d+)", told)
-        if found is None:
-            raise SystemExit(f"the server did not start: {told}")
-        yield server.pid, int(found[1])
+        line = "" if server.stdout is None else server.stdout.readline()
+        match = re.search(r"http://[\d.]+:(\d+)", line)
+        if match is None:
+            raise SystemExit(f"the server did not start: {line}")
+        yield server.pid, int(match[1])
     finally:
         server.send_signal(signal.SIGTERM)
         server.communicate(timeout=60)
@@ -75,7 +75,7 @@ def serving(model: Path, *options: str, log: IO[bytes] | None = None) -> Iterato
 
 @asynccontextmanager
 async def connected(port: int) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-    """Connect to a server of this machine."""
+    """Connect to a server on this machine."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**26)
     try:
         yield reader, writer
@@ -86,13 +86,13 @@ async def connected(port: int) -> AsyncIterator[tuple[asyncio.StreamReader, asyn
 async def post(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, path: str, body: bytes
 ) -> tuple[int, dict[str, str], bytes]:
-    """Ask once; a plain client, so that the measured time is the server's."""
+    """Send a request; the client is minimal, so that the measured time is the server's."""
     head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
     writer.write(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
-    first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+    status_line, *lines = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
     headers = dict(line.lower().split(": ", 1) for line in lines if line)
     content = await reader.readexactly(int(headers["content-length"]))
-    return int(first.split()[1]), headers, content
+    return int(status_line.split()[1]), headers, content
 
 
 def memory(process: int) -> int:
@@ -101,45 +101,47 @@ def memory(process: int) -> int:
     return int(re.findall(r"VmRSS:\s+(\d+) kB", status)[0]) * 1024
 
 
-async def _client(port: int, bodies: Sequence[bytes], seed: int, end: float, seen: Report) -> None:
-    """Ask one body after the other; who is told to wait, waits."""
-    drawn = random.Random(seed)
+async def _client(
+    port: int, bodies: Sequence[bytes], seed: int, end: float, report: LoadReport
+) -> None:
+    """Send one request after the other; after status 429 wait as long as the server asks for."""
+    rng = random.Random(seed)
     while time.perf_counter() < end:
         async with connected(port) as (reader, writer):
             headers: dict[str, str] = {}
             while time.perf_counter() < end and headers.get("connection") != "close":
-                body = drawn.choice(bodies)
+                body = rng.choice(bodies)
                 start = time.perf_counter()
                 status, headers, content = await post(reader, writer, "/v1/translate", body)
-                seen.statuses[status] += 1
+                report.statuses[status] += 1
                 if status == 429:
                     await asyncio.sleep(float(headers["retry-after"]))
                 else:
-                    seen.times.append(time.perf_counter() - start)
-                    seen.answers.setdefault(body.decode(), set()).add(content.decode())
+                    report.times.append(time.perf_counter() - start)
+                    report.answers.setdefault(body.decode(), set()).add(content.decode())
 
 
 async def _load(
     port: int, process: int, bodies: Sequence[bytes], clients: int, seconds: float
-) -> Report:
-    seen, start = Report(), time.perf_counter()
+) -> LoadReport:
+    report, start = LoadReport(), time.perf_counter()
     end = start + seconds
 
-    async def weigh() -> None:
+    async def watch_memory() -> None:
         while time.perf_counter() < end:
-            seen.sizes.append((time.perf_counter() - start, memory(process)))
+            report.sizes.append((time.perf_counter() - start, memory(process)))
             await asyncio.sleep(0.25)
 
-    each = (_client(port, bodies, seed, end, seen) for seed in range(clients))
-    await asyncio.gather(weigh(), *each)
-    seen.seconds = time.perf_counter() - start
-    return seen
+    requests = (_client(port, bodies, seed, end, report) for seed in range(clients))
+    await asyncio.gather(watch_memory(), *requests)
+    report.seconds = time.perf_counter() - start
+    return report
 
 
 def load(
     port: int, process: int, bodies: Sequence[dict[str, Any]], clients: int, seconds: float
-) -> Report:
-    """Let clients ask a running server for some seconds; return what they saw."""
+) -> LoadReport:
+    """Put a running server under load for some seconds; return what the clients saw."""
     encoded = [json.dumps(body).encode() for body in bodies]
     return asyncio.run(_load(port, process, encoded, clients, seconds))
 
@@ -152,19 +154,21 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--rounds", type=int, default=1)
-    given = parser.parse_args()
-    lines = [line for line in given.lines.read_text(encoding="utf-8").splitlines() if line.strip()]
+    options = parser.parse_args()
+    lines = [
+        line for line in options.lines.read_text(encoding="utf-8").splitlines() if line.strip()
+    ]
     bodies = [{"text": line} for line in lines]
     names = ("batching", "requests/s", "p50", "p95", "p99", "429", "other", "memory")
     sys.stdout.write("".join(f"{name:>11}" for name in names) + "\n")
-    for batch in ["32", "1"] * given.rounds:
-        with serving(given.model, "--batch-lines", batch) as (process, port):
-            seen = load(port, process, bodies, given.clients, given.seconds)
-        row = ["off" if batch == "1" else "on", f"{seen.pace:.1f}"]
-        row += [f"{1000 * seen.quantile(share):.0f} ms" for share in (0.5, 0.95, 0.99)]
-        other = seen.statuses.total() - seen.statuses[200] - seen.statuses[429]
-        row += [str(seen.statuses[429]), str(other)]
-        row.append(f"{100 * seen.growth(min(WARM, given.seconds / 2)):+.1f} %")
+    for batch in ["32", "1"] * options.rounds:
+        with serving(options.model, "--batch-lines", batch) as (process, port):
+            report = load(port, process, bodies, options.clients, options.seconds)
+        row = ["off" if batch == "1" else "on", f"{report.requests_per_second:.1f}"]
+        row += [f"{1000 * report.quantile(share):.0f} ms" for share in (0.5, 0.95, 0.99)]
+        other = report.statuses.total() - report.statuses[200] - report.statuses[429]
+        row += [str(report.statuses[429]), str(other)]
+        row.append(f"{100 * report.growth(min(WARMUP_SECONDS, options.seconds / 2)):+.1f} %")
         sys.stdout.write("".join(f"{cell:>11}" for cell in row) + "\n")
         sys.stdout.flush()
 

@@ -1,4 +1,4 @@
-"""Where something was measured, and of what: enough to know which figures may be compared."""
+"""Describe the machine and the versions, so that one knows which figures may be compared."""
 
 import os
 import platform
@@ -24,7 +24,7 @@ def machine(threads: int) -> dict[str, Any]:
         "numpy": installed("numpy"),
         "regard": installed("regard"),
         "commit": _git("rev-parse", "HEAD"),
-        # what recipes write down of themselves changes nothing that they run
+        # logs of recipes do not change what is run
         "dirty": bool(_git("status", "--porcelain", "--", ".", ":!recipes/logs")),
     }
 
@@ -37,21 +37,21 @@ def installed(package: str) -> str | None:
         return None
 
 
-def version_in(python: Path, package: str) -> str | None:
-    """Return the version of a package in another virtual environment; None if it is not there."""
+def installed_version(python: Path, package: str) -> str | None:
+    """Return the version of a package in another virtual environment; None if it is missing."""
     if not python.exists():
         return None
     code = f"from importlib.metadata import version; print(version({package!r}))"
-    ran = subprocess.run([python, "-c", code], capture_output=True, text=True)
-    return ran.stdout.strip() or None
+    completed = subprocess.run([python, "-c", code], capture_output=True, text=True)
+    return completed.stdout.strip() or None
 
 
 @cache
 def gpu() -> str | None:
-    """Return the name of the first GPU; asked in a program of its own, which lets go of it."""
+    """Return the name of the first GPU; asked in a process of its own, which releases it."""
     code = "import torch; print(torch.cuda.get_device_name() if torch.cuda.is_available() else '')"
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    return ran.stdout.strip() or None
+    completed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    return completed.stdout.strip() or None
 
 
 def _processor() -> str:
@@ -64,5 +64,5 @@ def _processor() -> str:
 
 
 def _git(*words: str) -> str | None:
-    ran = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True)
-    return ran.stdout.strip() if ran.returncode == 0 else None
+    completed = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True)
+    return completed.stdout.strip() if completed.returncode == 0 else None

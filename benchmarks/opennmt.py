@@ -1,59 +1,61 @@
-"""OpenNMT-py, and eole, which came from it: settings, commands, and what their lines say.
+"""OpenNMT-py and its successor eole: settings, commands, and how to read their output.
 
-Models: a bidirectional GRU of 256 units each way, a GRU of 512 that looks back and is fed what it
-found; or a Transformer of 3 + 3 layers, width 256. Both sort lines by length into batches of 64.
+Models: a bidirectional GRU of 256 units each way and a GRU of 512 with input feeding whose new
+state attends; or a Transformer of 3 + 3 layers, width 256. Both sort lines by length into batches
+of 64.
 """
 
 import re
 from pathlib import Path
 
-from benchmarks.paces import Mark, every_mark, name
-from benchmarks.peers import EOLE, OPENNMT, Peer, Setup
-from benchmarks.programs import Ran, follow
-from benchmarks.tasks import Task
+from benchmarks.competitors import EOLE, OPENNMT, Competitor, CompetitorSetup
+from benchmarks.datasets import BenchmarkDataset
+from benchmarks.programs import CompletedProgram, follow
+from benchmarks.throughput import ProgressMark, search_name, sort_marks
 
 STEP = re.compile(r"Step +(\d+)/.*?bsz: +\d+/ *(\d+)/")
 EVERY = 10
 ATTENTION = {"additive": "mlp", "bilinear": "general"}
-# their own files hold more than tensors
+# their checkpoints hold more than tensors
 VARIABLES = {"TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": "1"}
 
 
-def marks(ran: Ran) -> list[Mark]:
-    """Read when each tenth update was done; a line tells the mean tokens of the last ten."""
-    found = [(when, STEP.search(line)) for when, line in ran.lines]
-    told = [(when, int(match[1]), int(match[2])) for when, match in found if match is not None]
+def read_marks(program: CompletedProgram) -> list[ProgressMark]:
+    """Read a mark for every tenth update; a line holds the mean tokens of the last ten."""
+    matches = [(when, STEP.search(line)) for when, line in program.lines]
+    means = [(when, int(match[1]), int(match[2])) for when, match in matches if match is not None]
     tokens = 0
-    read = []
-    for when, step, mean in told:
+    marks = []
+    for when, step, mean in means:
         tokens += EVERY * mean
-        read.append((step, when, tokens))
-    return every_mark(read)
+        marks.append((step, when, tokens))
+    return sort_marks(marks)
 
 
-def write_vocabularies(task: Task, folder: Path) -> None:
-    """Write the symbols as both read them: with a count, the most frequent first."""
+def write_vocabularies(dataset: BenchmarkDataset, folder: Path) -> None:
+    """Write the vocabularies as both read them: with counts, the most frequent token first."""
     for side in ("source", "target"):
-        symbols = task.vocabulary(side)
-        lines = (f"{symbol}\t{len(symbols) - n}\n" for n, symbol in enumerate(symbols))
+        tokens = dataset.vocabulary(side)
+        lines = (f"{token}\t{len(tokens) - n}\n" for n, token in enumerate(tokens))
         (folder / f"{side}.vocabulary").write_text("".join(lines), encoding="utf-8")
 
 
-def _corpora(task: Task) -> str:
+def _corpora(dataset: BenchmarkDataset) -> str:
     parts = (("corpus_1", "train"), ("valid", "dev"))
     files = (
-        f"  {title}:\n    path_src: {task.file(part, 'source')}\n"
-        f"    path_tgt: {task.file(part, 'target')}\n"
+        f"  {title}:\n    path_src: {dataset.file(part, 'source')}\n"
+        f"    path_tgt: {dataset.file(part, 'target')}\n"
         for title, part in parts
     )
     return "data:\n" + "".join(files)
 
 
-def _yaml(indent: int, **values: object) -> str:
-    return "".join(f"{' ' * indent}{key}: {value}\n" for key, value in values.items())
+def _yaml(indent: int, **settings: object) -> str:
+    lines = (f"{' ' * indent}{key}: {setting}\n" for key, setting in settings.items())
+    return "".join(lines)
 
 
-def _learning(kind: str, updates: int) -> dict[str, object]:
+def _training_settings(kind: str, updates: int) -> dict[str, object]:
     return {
         "num_workers": 0,
         "bucket_size": 20000,
@@ -72,7 +74,7 @@ def _learning(kind: str, updates: int) -> dict[str, object]:
     }
 
 
-def _opennmt(kind: str, task: Task, folder: Path, updates: int) -> str:
+def _opennmt(kind: str, dataset: BenchmarkDataset, folder: Path, updates: int) -> str:
     model: dict[str, object] = {
         "enc_layers": 1,
         "dec_layers": 1,
@@ -109,13 +111,13 @@ def _opennmt(kind: str, task: Task, folder: Path, updates: int) -> str:
         "param_init": 0.0,
         "param_init_glorot": "true",
     }
-    return _corpora(task) + _yaml(0, **files, **_learning(kind, updates), **model)
+    return _corpora(dataset) + _yaml(0, **files, **_training_settings(kind, updates), **model)
 
 
-def _eole(kind: str, task: Task, folder: Path, updates: int) -> str:
+def _eole(kind: str, dataset: BenchmarkDataset, folder: Path, updates: int) -> str:
     side = {"rnn_type": "GRU", "layers": 1, "hidden_size": 512}
     words = {"src_word_vec_size": 256, "tgt_word_vec_size": 256}
-    looks = {"global_attention": ATTENTION.get(kind), "with_cross_attn": "true"}
+    attention = {"global_attention": ATTENTION.get(kind), "with_cross_attn": "true"}
     both = {"bidirectional_encoder": "true", "tgt_word_vec_size": 256}
     model = (
         _yaml(2, architecture="custom", hidden_size=512)
@@ -124,7 +126,7 @@ def _eole(kind: str, task: Task, folder: Path, updates: int) -> str:
         + "  encoder:\n"
         + _yaml(4, encoder_type="brnn", **side, src_word_vec_size=256, bridge="false")
         + "  decoder:\n"
-        + _yaml(4, decoder_type="rnn", **side, **both, **looks)
+        + _yaml(4, decoder_type="rnn", **side, **both, **attention)
     )
     if kind == "transformer":
         sizes = {"hidden_size": 256, "layers": 3, "heads": 4, "transformer_ff": 1024}
@@ -142,62 +144,69 @@ def _eole(kind: str, task: Task, folder: Path, updates: int) -> str:
         "src_vocab": folder / "source.vocabulary",
         "tgt_vocab": folder / "target.vocabulary",
     }
-    learning = _learning(kind, updates) | {"model_path": folder / "model", "compute_dtype": "fp32"}
-    learning["param_init_method"] = "xavier_uniform"
+    training = _training_settings(kind, updates)
+    training |= {"model_path": folder / "model", "compute_dtype": "fp32"}
+    training["param_init_method"] = "xavier_uniform"
     return (
-        _corpora(task)
+        _corpora(dataset)
         + _yaml(0, **files)
         + "training:\n"
-        + _yaml(2, **learning)
+        + _yaml(2, **training)
         + f"model:\n{model}"
     )
 
 
-def train(peer: Peer, setup: Setup, kind: str, updates: int) -> Ran:
+def train(
+    competitor: Competitor, setup: CompetitorSetup, kind: str, updates: int
+) -> CompletedProgram:
     """Train for some updates and save the model."""
     folder = setup.folder
     folder.mkdir(parents=True, exist_ok=True)
-    write_vocabularies(setup.task, folder)
+    write_vocabularies(setup.dataset, folder)
     settings = folder / "settings.yaml"
-    settings.write_text((_eole if peer is EOLE else _opennmt)(kind, setup.task, folder, updates))
-    words = [peer.program(setup.peers, "eole"), "train"]
-    words = words if peer is EOLE else [peer.program(setup.peers, "onmt_train")]
-    ran = follow([*words, "-config", settings], threads=setup.threads, variables=VARIABLES)
-    return ran.expected(peer.name)
+    settings.write_text(
+        (_eole if competitor is EOLE else _opennmt)(kind, setup.dataset, folder, updates)
+    )
+    words = [competitor.program(setup.competitors, "eole"), "train"]
+    words = words if competitor is EOLE else [competitor.program(setup.competitors, "onmt_train")]
+    program = follow([*words, "-config", settings], threads=setup.threads, variables=VARIABLES)
+    return program.check(competitor.name)
 
 
-def model(peer: Peer, folder: Path) -> Path:
-    """Return what was saved last."""
-    if peer is EOLE:
+def saved_model(competitor: Competitor, folder: Path) -> Path:
+    """Return the last checkpoint."""
+    if competitor is EOLE:
         return folder / "model"
     return max(folder.glob("model_step_*.pt"), key=lambda path: path.stat().st_mtime)
 
 
-def translate(peer: Peer, setup: Setup, part: str, beam: int) -> Ran:
+def translate(
+    competitor: Competitor, setup: CompetitorSetup, part: str, beam: int
+) -> CompletedProgram:
     """Translate a file, 32 lines at a time."""
-    task, saved = setup.task, model(peer, setup.folder)
-    words = [peer.program(setup.peers, "eole"), "predict", "-model_path", saved]
-    if peer is OPENNMT:
-        words = [peer.program(setup.peers, "onmt_translate"), "-model", saved]
+    dataset, checkpoint = setup.dataset, saved_model(competitor, setup.folder)
+    words = [competitor.program(setup.competitors, "eole"), "predict", "-model_path", checkpoint]
+    if competitor is OPENNMT:
+        words = [competitor.program(setup.competitors, "onmt_translate"), "-model", checkpoint]
     options = ["-beam_size", str(beam), "-batch_size", "32", "-batch_type", "sents"]
-    files = ["-src", task.file(part, "source"), "-output", setup.folder / f"{part}.{beam}"]
-    longest = ["-max_length", str(task.max_length)]
+    files = ["-src", dataset.file(part, "source"), "-output", setup.folder / f"{part}.{beam}"]
+    longest = ["-max_length", str(dataset.max_length)]
     command = [*words, *files, *options, *longest]
-    return follow(command, threads=setup.threads, variables=VARIABLES).expected(peer.name)
+    return follow(command, threads=setup.threads, variables=VARIABLES).check(competitor.name)
 
 
-def decode(peer: Peer, setup: Setup) -> dict[str, float]:
-    """Return words a second: a long file's less a short one's, so that no start is counted."""
+def decode(competitor: Competitor, setup: CompetitorSetup) -> dict[str, float]:
+    """Return words per second: a long file less a short one, so that the start does not count."""
     figures = {}
-    short, long = (len(setup.task.lines(part, "source")) for part in ("dev", "long"))
+    short, long = (len(setup.dataset.lines(part, "source")) for part in ("dev", "long"))
     for beam in (1, 5):
-        took = [translate(peer, setup, part, beam).seconds for part in ("dev", "long")]
-        if took[1] <= took[0]:
+        seconds = [translate(competitor, setup, part, beam).seconds for part in ("dev", "long")]
+        if seconds[1] <= seconds[0]:
             raise SystemExit(
-                f"{peer.name} took {took[0]:.1f} s for {short:,} words and {took[1]:.1f} s for "
-                f"{long:,}, but more must take longer; a quieter machine would do"
+                f"{competitor.name} took {seconds[0]:.1f} s for {short:,} words and "
+                f"{seconds[1]:.1f} s for {long:,}; use a machine with less other load"
             )
-        figures[name(beam)] = (long - short) / (took[1] - took[0])
-        written = (setup.folder / f"dev.{beam}").read_text(encoding="utf-8").split()
-        figures[f"symbols, {name(beam)}"] = len(written) / short
+        figures[search_name(beam)] = (long - short) / (seconds[1] - seconds[0])
+        tokens = (setup.folder / f"dev.{beam}").read_text(encoding="utf-8").split()
+        figures[f"tokens, {search_name(beam)}"] = len(tokens) / short
     return figures

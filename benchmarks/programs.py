@@ -1,6 +1,6 @@
-"""Other programs: started, followed line by line until enough is known, ended and weighed.
+"""Run other programs: follow their output line by line, stop them, and measure time and memory.
 
-Whatever a program starts itself ends with it. Nothing here knows what the lines mean.
+Child processes of a program end with it. Nothing here knows what the lines mean.
 """
 
 import os
@@ -14,54 +14,52 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-QUIET = 0.1
-"""Cores that others may be using while something is timed; above, the time is doubtful."""
+QUIET_CORES = 0.1
+"""Cores that other programs may use during a measurement; above, it is doubtful."""
 
 
 @dataclass(frozen=True)
-class Ran:
-    """What a program printed, each line with the second it came, and what it took."""
+class CompletedProgram:
+    """A program's output, each line with the second it was printed at, and its costs."""
 
     lines: tuple[tuple[float, str], ...]
     seconds: float
-    peak: int
-    """Resident bytes, at most."""
+    peak_bytes: int
+    """Peak of the resident memory."""
 
-    others: float
+    other_cores: float
     """Cores that other programs kept busy meanwhile."""
 
-    code: int
+    exit_code: int
     stopped: bool
-    """Whether it was ended because enough was known."""
+    """Whether the stop condition ended it."""
 
     @property
     def text(self) -> str:
-        """All that it printed."""
+        """Its whole output."""
         return "".join(line for _, line in self.lines)
 
-    def expected(self, what: str) -> "Ran":
-        """Return this where it did what it should; else end with its last words."""
-        if self.code == 0 or self.stopped:
+    def check(self, name: str) -> "CompletedProgram":
+        """Return this if the program succeeded or was stopped; else exit with its last lines."""
+        if self.exit_code == 0 or self.stopped:
             return self
         last = "".join(line for _, line in self.lines[-12:])
-        raise SystemExit(
-            f"{what} ended with {self.code}, but it must be 0; its last lines:\n{last}"
-        )
+        raise SystemExit(f"{name} ended with exit code {self.exit_code}; its last lines:\n{last}")
 
 
 def follow(
     command: Sequence[object],
     *,
     threads: int,
-    enough: Callable[[str], bool] = lambda line: False,
+    stop_condition: Callable[[str], bool] = lambda line: False,
     folder: Path | None = None,
     variables: Mapping[str, str] | None = None,
-    limit: float = 600.0,
-) -> Ran:
-    """Run a program until it ends, has printed enough, or is over the limit of seconds."""
+    timeout: float = 600.0,
+) -> CompletedProgram:
+    """Run a program until it ends, a line meets the stop condition, or the time is over."""
     counts = {"OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
     environment = {**os.environ, "PYTHONUNBUFFERED": "1", **counts, **(variables or {})}
-    busy, own, start = _busy(), _own(), time.perf_counter()
+    busy, own, start = _busy_seconds(), _own_seconds(), time.perf_counter()
     program = subprocess.Popen(
         [str(word) for word in command],
         cwd=folder,
@@ -71,60 +69,61 @@ def follow(
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
-        # a group of its own, so that what it starts can be ended with it
+        # a process group of its own, so that its children can be killed with it
         start_new_session=True,
     )
-    timer = threading.Timer(limit, _end, [program.pid])
+    timer = threading.Timer(timeout, _kill_group, [program.pid])
     timer.daemon = True
     timer.start()
-    lines, stopped, whole = [], False, False
+    lines, stopped, complete = [], False, False
     try:
         for line in program.stdout or ():
             lines.append((time.perf_counter() - start, line))
-            if stopped := enough(line):
+            if stopped := stop_condition(line):
                 break
-        whole = not stopped
+        complete = not stopped
     finally:
-        # also where we are interrupted ourselves
-        if not whole:
-            _end(program.pid)
+        # also if this process is interrupted
+        if not complete:
+            _kill_group(program.pid)
         timer.cancel()
         if program.stdout is not None:
             program.stdout.close()
     _, status, usage = os.wait4(program.pid, 0)
     program.returncode = os.waitstatus_to_exitcode(status)
     seconds = time.perf_counter() - start
-    others = max(0.0, (_busy() - busy) - (_own() - own)) / seconds
+    other_cores = max(0.0, (_busy_seconds() - busy) - (_own_seconds() - own)) / seconds
     peak = usage.ru_maxrss * 1024
-    return Ran(tuple(lines), seconds, peak, others, program.returncode, stopped)
+    code = program.returncode
+    return CompletedProgram(tuple(lines), seconds, peak, other_cores, code, stopped)
 
 
-def end_with_us() -> None:
-    """Let a signal that ends us be an exception, so that what we started ends too."""
+def exit_on_sigterm() -> None:
+    """Turn SIGTERM into an exception, so that child processes are ended too."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
 
-def _end(group: int) -> None:
-    """End a program and all that it has started."""
+def _kill_group(group: int) -> None:
+    """Kill a program and its child processes."""
     try:
         os.killpg(group, signal.SIGKILL)
     except ProcessLookupError:
         return
 
 
-def _busy() -> float:
-    """Return the seconds that all cores together have been busy; 0 where nobody counts."""
+def _busy_seconds() -> float:
+    """Return the busy seconds of all cores together; 0 if the system does not count them."""
     try:
         line = Path("/proc/stat").read_text().split("\n", 1)[0]
     except OSError:
         return 0.0
     ticks = [int(word) for word in line.split()[1:9]]
-    # all but idle and waiting for a disk
+    # all but idle time and waiting for a disk
     return (sum(ticks) - ticks[3] - ticks[4]) / os.sysconf("SC_CLK_TCK")
 
 
-def _own() -> float:
-    """Return the seconds that this program and what it has run have used."""
+def _own_seconds() -> float:
+    """Return the CPU seconds of this process and its children."""
     kinds = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     used = [resource.getrusage(kind) for kind in kinds]
     return sum(one.ru_utime + one.ru_stime for one in used)

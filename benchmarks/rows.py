@@ -1,183 +1,191 @@
-"""What a row of the table is: contenders in turn, the reference between them, and a target.
+"""A row of the table: contenders that take turns with the baseline, and a target.
 
-The order of a round is reference, one, reference, another, …, reference: whatever else the machine
-does meets everybody. A ratio is a figure beside the mean of the reference before and after it.
+The order of a round is baseline, one, baseline, another, …, baseline, so that other load on the
+machine affects everybody. A ratio compares a figure with the mean of the baseline around it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from benchmarks.paces import Spread, beside
+from benchmarks.throughput import MedianRange, speedup
 
-OURS = "regard"
-PLAIN = "plain PyTorch"
-FASTEST = "the fastest peer"
+REGARD = "regard"
+BASELINE = "plain PyTorch"
+FASTEST = "the fastest competitor"
 
 
-class Measured(NamedTuple):
-    """Figures of one run by their names, cores that others used meanwhile, and peak bytes."""
+class Measurement(NamedTuple):
+    """Named figures of one run, the cores that other programs used, and the peak memory."""
 
     figures: Mapping[str, float]
-    others: float = 0.0
-    peak: int = 0
+    other_cores: float = 0.0
+    peak_bytes: int = 0
 
 
 @dataclass(frozen=True)
 class Contender:
-    """Who is measured; an extra one only in the first round, since no target speaks of it."""
+    """Who is measured; an extra one only in the first round, since no target refers to it."""
 
     name: str
-    measure: Callable[[], Measured]
-    peer: bool = False
+    measure: Callable[[], Measurement]
+    competitor: bool = False
     extra: bool = False
     version: str | None = None
 
 
 @dataclass(frozen=True)
 class Target:
-    """So many times somebody's ratio, or, of nobody, a figure that may not be passed."""
+    """A multiple of a competitor's ratio or, without a competitor, a limit of the figure itself."""
 
     least: float
-    of: str | None = None
+    relative_to: str | None = None
     aim: float | None = None
 
 
 @dataclass(frozen=True)
-class Row:
-    """One line of work, measured by one or more figures."""
+class BenchmarkRow:
+    """A workload, measured by one or more figures."""
 
     name: str
-    work: str
+    workload: str
     unit: str
-    plain: Contender
+    baseline: Contender
     contenders: tuple[Contender, ...]
     targets: Mapping[str, Target]
-    """The figures that are shown, each with what is wanted of it."""
+    """The reported figures, each with its target."""
 
     higher_is_better: bool = True
     missing: Mapping[str, str] = field(default_factory=dict)
-    """Peers that are not installed, each with how to install it."""
+    """Competitors that are not installed, each with how to install it."""
 
     rounds: int = 2
     kernels: bool = False
     """Whether it times kernels, whose tests must pass first."""
 
 
-class Run(NamedTuple):
-    """A contender's turn."""
+class Turn(NamedTuple):
+    """One measurement of a contender."""
 
     round: int
     contender: str
-    measured: Measured
+    measurement: Measurement
 
 
-def turns(row: Row) -> Iterator[tuple[int, Contender]]:
-    """Yield who is next, the reference before and after everybody."""
+def turns(row: BenchmarkRow) -> Iterator[tuple[int, Contender]]:
+    """Yield the contenders in turn, the baseline before and after each."""
     for number in range(row.rounds):
-        yield number, row.plain
+        yield number, row.baseline
         for contender in row.contenders:
             if number == 0 or not contender.extra:
                 yield number, contender
-                yield number, row.plain
+                yield number, row.baseline
 
 
-def measure(row: Row, tell: Callable[[Run], None]) -> list[Run]:
-    """Let everybody have their turns."""
-    runs = []
+def measure(row: BenchmarkRow, report: Callable[[Turn], None]) -> list[Turn]:
+    """Measure every turn."""
+    measured_turns = []
     for number, contender in turns(row):
-        runs.append(Run(number, contender.name, contender.measure()))
-        tell(runs[-1])
-    return runs
+        measured_turns.append(Turn(number, contender.name, contender.measure()))
+        report(measured_turns[-1])
+    return measured_turns
 
 
-class Compared(NamedTuple):
-    """A contender's figures, and how many times better than the reference around them."""
+class ContenderFigures(NamedTuple):
+    """A contender's figures, and its ratios to the baseline around them."""
 
-    figures: Spread
-    ratios: Spread
+    figures: MedianRange
+    ratios: MedianRange
 
 
-def compare(row: Row, figure: str, runs: Iterable[Run]) -> dict[str, Compared]:
-    """Put the runs of each contender together."""
-    values: dict[str, list[float]] = {}
+def compare(row: BenchmarkRow, figure: str, turns: Iterable[Turn]) -> dict[str, ContenderFigures]:
+    """Summarize one figure of each contender."""
+    figures: dict[str, list[float]] = {}
     ratios: dict[str, list[float]] = {}
-    order = list(runs)
-    for place, run in enumerate(order):
-        value = run.measured.figures[figure]
-        values.setdefault(run.contender, []).append(value)
-        if run.contender == row.plain.name:
-            ratios.setdefault(run.contender, []).append(1.0)
+    order = list(turns)
+    for place, turn in enumerate(order):
+        number = turn.measurement.figures[figure]
+        figures.setdefault(turn.contender, []).append(number)
+        if turn.contender == row.baseline.name:
+            ratios.setdefault(turn.contender, []).append(1.0)
             continue
-        around = [order[n].measured.figures[figure] for n in (place - 1, place + 1)]
-        ratio = beside(value, *around, higher_is_better=row.higher_is_better)
-        ratios.setdefault(run.contender, []).append(ratio)
-    return {name: Compared(Spread.of(values[name]), Spread.of(ratios[name])) for name in values}
+        around = [order[n].measurement.figures[figure] for n in (place - 1, place + 1)]
+        ratio = speedup(number, *around, higher_is_better=row.higher_is_better)
+        ratios.setdefault(turn.contender, []).append(ratio)
+    return {
+        name: ContenderFigures(MedianRange.of(figures[name]), MedianRange.of(ratios[name]))
+        for name in figures
+    }
 
 
-def verdict(row: Row, figure: str, found: Mapping[str, Compared]) -> tuple[bool | None, str]:
-    """Say whether the target is reached, or by how much not; None where nobody can say."""
-    target, ours = row.targets[figure], found[OURS]
-    if target.of is None:
-        return _absolute(row, target, ours.figures.median)
-    peers = {one.name for one in row.contenders if one.peer}
-    wanted = peers if target.of == FASTEST else {name for name in peers if name == target.of}
-    others = {name: found[name].ratios.median for name in wanted if name in found}
-    if not others:
-        return None, f"not measured: {target.of} is not installed"
-    best = max(others, key=lambda name: others[name])
-    times = ours.ratios.median / others[best]
-    return _said(times >= target.least, f"{times:.2f}× {best}", times / target.least, target, "×")
+def verdict(
+    row: BenchmarkRow, figure: str, summaries: Mapping[str, ContenderFigures]
+) -> tuple[bool | None, str]:
+    """Return whether the target is reached, with a sentence; None if it cannot be known."""
+    target, regard = row.targets[figure], summaries[REGARD]
+    if target.relative_to is None:
+        return _absolute_verdict(row, target, regard.figures.median)
+    names = {one.name for one in row.contenders if one.competitor}
+    if target.relative_to != FASTEST:
+        names &= {target.relative_to}
+    ratios = {name: summaries[name].ratios.median for name in names if name in summaries}
+    if not ratios:
+        return None, f"not measured: {target.relative_to} is not installed"
+    best = max(ratios, key=lambda name: ratios[name])
+    times = regard.ratios.median / ratios[best]
+    reached, share = times >= target.least, times / target.least
+    return _verdict(reached, f"{times:.2f}× {best}", share, target, "×")
 
 
-def _absolute(row: Row, target: Target, value: float) -> tuple[bool, str]:
-    share = value / target.least if row.higher_is_better else target.least / value
-    return _said(share >= 1, f"{number(value)} {row.unit}", share, target, f" {row.unit}")
+def _absolute_verdict(row: BenchmarkRow, target: Target, figure: float) -> tuple[bool, str]:
+    share = figure / target.least if row.higher_is_better else target.least / figure
+    text = f"{format_number(figure)} {row.unit}"
+    return _verdict(share >= 1, text, share, target, f" {row.unit}")
 
 
-def _said(reached: bool, what: str, share: float, target: Target, unit: str) -> tuple[bool, str]:
-    wanted = f"{number(target.least)}{unit}"
-    aim = "" if target.aim is None else f" (aim {number(target.aim)}{unit})"
+def _verdict(reached: bool, text: str, share: float, target: Target, unit: str) -> tuple[bool, str]:
+    least = f"{format_number(target.least)}{unit}"
+    aim = "" if target.aim is None else f" (aim {format_number(target.aim)}{unit})"
     if reached:
-        return True, f"reached: {what}, wanted {wanted}{aim}"
-    return False, f"not reached: {what}, wanted {wanted}{aim}; {1 - share:.0%} short"
+        return True, f"reached: {text}, target {least}{aim}"
+    return False, f"not reached: {text}, target {least}{aim}; {1 - share:.0%} short"
 
 
-def number(value: float) -> str:
-    """Write a figure with three digits that count."""
-    if value >= 1000:
-        return f"{value:,.0f}"
-    return f"{value:.3g}"
+def format_number(number: float) -> str:
+    """Format a number with three significant digits, or with all digits before the point."""
+    if number >= 1000:
+        return f"{number:,.0f}"
+    return f"{number:.3g}"
 
 
-def to_json(row: Row, runs: list[Run]) -> dict[str, Any]:
+def to_json(row: BenchmarkRow, turns: list[Turn]) -> dict[str, Any]:
     """Return all that is known of a row."""
     figures = {}
     for figure in row.targets:
-        found = compare(row, figure, runs)
-        reached, said = verdict(row, figure, found)
+        summaries = compare(row, figure, turns)
+        reached, text = verdict(row, figure, summaries)
         figures[figure] = {
             "contenders": {
                 name: {"figure": one.figures._asdict(), "ratio": one.ratios._asdict()}
-                for name, one in found.items()
+                for name, one in summaries.items()
             },
             "reached": reached,
-            "verdict": said,
+            "verdict": text,
         }
     return {
         "row": row.name,
-        "work": row.work,
+        "workload": row.workload,
         "unit": row.unit,
         "figures": figures,
-        "runs": [
+        "turns": [
             {
-                "round": run.round,
-                "contender": run.contender,
-                "figures": dict(run.measured.figures),
-                "other_cores": round(run.measured.others, 2),
-                "peak_bytes": run.measured.peak,
+                "round": turn.round,
+                "contender": turn.contender,
+                "figures": dict(turn.measurement.figures),
+                "other_cores": round(turn.measurement.other_cores, 2),
+                "peak_bytes": turn.measurement.peak_bytes,
             }
-            for run in runs
+            for turn in turns
         ],
         "versions": {one.name: one.version for one in row.contenders if one.version},
         "not_measured": dict(row.missing),

@@ -1,6 +1,6 @@
-"""`python -m benchmarks.run [ROW …]`: regard beside plain PyTorch and beside its peers.
+"""`python -m benchmarks.run [ROW …]`: regard compared with plain PyTorch and its competitors.
 
-Same data, same model, same batch, in turns. Writes JSON, a picture beside it, and prints the table.
+Same data, same model, same batch size, in turns. Writes JSON and a picture, and prints the table.
 """
 
 import argparse
@@ -11,130 +11,149 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.cpu_rows import decoding, starting, training
-from benchmarks.gpu_rows import attention, decoder, rnnsearch, transformer_g2p
+from benchmarks.cpu_rows import decoding_row, startup_row, training_row
+from benchmarks.environment import BenchmarkEnvironment
+from benchmarks.gpu_rows import attention_row, decoder_row, rnnsearch_row, transformer_row
 from benchmarks.machine import ROOT, gpu, machine
-from benchmarks.programs import end_with_us
-from benchmarks.rows import Row, Run, measure, number, to_json
-from benchmarks.sites import Site
-from benchmarks.table import picture, table
+from benchmarks.programs import exit_on_sigterm
+from benchmarks.rows import BenchmarkRow, Turn, format_number, measure, to_json
+from benchmarks.table import draw, table
 
-CPU: dict[str, Callable[[Site], Row]] = {
-    "train-additive": lambda site: training(site, "additive"),
-    "train-bilinear": lambda site: training(site, "bilinear"),
-    "train-transformer": lambda site: training(site, "transformer"),
-    "decode-recurrent": lambda site: decoding(site, "additive"),
-    "decode-transformer": lambda site: decoding(site, "transformer"),
-    "start": starting,
+CPU: dict[str, Callable[[BenchmarkEnvironment], BenchmarkRow]] = {
+    "train-additive": lambda env: training_row(env, "additive"),
+    "train-bilinear": lambda env: training_row(env, "bilinear"),
+    "train-transformer": lambda env: training_row(env, "transformer"),
+    "decode-recurrent": lambda env: decoding_row(env, "additive"),
+    "decode-transformer": lambda env: decoding_row(env, "transformer"),
+    "start": startup_row,
 }
-GPU: dict[str, Callable[[Site], Row]] = {
-    "rnnsearch": rnnsearch,
-    "decoder": decoder,
-    "attention-512": lambda site: attention(site, 512),
-    "attention-2048": lambda site: attention(site, 2048),
-    "transformer-g2p": transformer_g2p,
+GPU: dict[str, Callable[[BenchmarkEnvironment], BenchmarkRow]] = {
+    "rnnsearch": rnnsearch_row,
+    "decoder": decoder_row,
+    "attention-512": lambda env: attention_row(env, 512),
+    "attention-2048": lambda env: attention_row(env, 2048),
+    "transformer-g2p": transformer_row,
 }
 
 
 def main() -> None:
-    """Measure the rows that were named, or all that this machine can."""
-    given = _parser().parse_args()
-    end_with_us()
-    site = Site(
-        given.data.resolve(),
-        given.peers.resolve(),
-        given.work.resolve(),
-        given.threads,
-        given.updates,
-        given.trained,
-        given.rounds,
+    """Measure the named rows, or all that this machine can measure."""
+    options = _parser().parse_args()
+    exit_on_sigterm()
+    env = BenchmarkEnvironment(
+        options.data.resolve(),
+        options.competitors.resolve(),
+        options.work.resolve(),
+        options.threads,
+        options.updates,
+        options.decoder_updates,
+        options.rounds,
     )
-    there = gpu()
-    chosen = _chosen(given.rows, there)
-    report: dict[str, Any] = {"machine": machine(given.threads), "rows": []}
-    green: bool | None = None
-    for name in chosen:
-        row = (CPU | GPU)[name](site)
-        if row.kernels and green is None:
-            green = kernels_are_green(there is not None)
-        report["rows"].append(_measured(row, green is not False, site, given.profile))
-        _write(given.out, report)
-    sys.stdout.write("\n" + _about(report["machine"]) + table(report["rows"]))
-    picture(report["rows"], given.out.with_suffix(".png"))
-    sys.stdout.write(f"\n{given.out} and {given.out.with_suffix('.png').name} hold it all\n")
+    device = gpu()
+    names = _select_rows(options.rows, device)
+    report: dict[str, Any] = {"machine": machine(options.threads), "rows": []}
+    tests_pass: bool | None = None
+    for name in names:
+        row = (CPU | GPU)[name](env)
+        if row.kernels and tests_pass is None:
+            tests_pass = kernel_tests_pass(device is not None)
+        report["rows"].append(_measure_row(row, tests_pass is not False, env, options.profile))
+        _write(options.out, report)
+    sys.stdout.write("\n" + _describe(report["machine"]) + table(report["rows"]))
+    draw(report["rows"], options.out.with_suffix(".png"))
+    sys.stdout.write(f"\nwritten: {options.out}, {options.out.with_suffix('.png').name}\n")
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.run")
     parser.add_argument("rows", nargs="*", metavar="ROW", help=", ".join(CPU | GPU))
-    parser.add_argument("--data", type=Path, required=True, help="cmudict-g2p and multi30k in it")
-    parser.add_argument("--peers", type=Path, default=Path("peers"), help="their environments")
-    parser.add_argument("--work", type=Path, default=Path("out/benchmarks"), help="what is made")
+    parser.add_argument(
+        "--data", type=Path, required=True, help="the folder of cmudict-g2p and multi30k"
+    )
+    parser.add_argument(
+        "--competitors",
+        "--peers",
+        type=Path,
+        default=Path("competitors"),
+        help="the folder of their virtual environments",
+    )
+    parser.add_argument(
+        "--work", type=Path, default=Path("out/benchmarks"), help="for data sets and models"
+    )
     parser.add_argument("--out", type=Path, default=Path("out/benchmarks.json"))
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--updates", type=int, help="updates that are counted")
-    parser.add_argument("--trained", type=int, default=300, help="updates of what decodes")
-    parser.add_argument("--rounds", type=int, help="turns of everybody")
-    parser.add_argument("--profile", action="store_true", help="also where our time goes")
+    parser.add_argument("--updates", type=int, help="counted updates of a training")
+    parser.add_argument(
+        "--decoder-updates",
+        "--trained",
+        type=int,
+        default=300,
+        help="training updates of the models that decode",
+    )
+    parser.add_argument("--rounds", type=int, help="rounds of all contenders")
+    parser.add_argument("--profile", action="store_true", help="also profile regard")
     return parser
 
 
-def _chosen(rows: list[str], there: str | None) -> list[str]:
+def _select_rows(rows: list[str], device: str | None) -> list[str]:
     known = CPU | GPU
     for name in rows:
         if name not in known:
-            names = f"{', '.join(known)}; {next(iter(known))}"
-            raise SystemExit(f"row = {name}, but it must be one of {names} would do")
-        if name in GPU and there is None:
-            raise SystemExit(f"row = {name}, but it must have a GPU; {', '.join(CPU)} would do")
-    return rows or [*CPU, *(GPU if there else {})]
+            raise SystemExit(f"Unknown row {name}; the rows are {', '.join(known)}.")
+        if name in GPU and device is None:
+            raise SystemExit(f"Row {name} needs a GPU; without one: {', '.join(CPU)}.")
+    return rows or [*CPU, *(GPU if device else {})]
 
 
-def kernels_are_green(on_gpu: bool) -> bool:
-    """Run the kernels' tests: what computes the wrong thing is not worth timing."""
-    sys.stdout.write("the kernels' tests come first\n")
+def kernel_tests_pass(on_gpu: bool) -> bool:
+    """Run the kernels' tests: a wrong kernel is not worth timing."""
+    sys.stdout.write("running the kernels' tests first\n")
     sys.stdout.flush()
-    wanted = "not slow" if on_gpu else "not slow and not gpu"
-    options = ["-q", "-p", "no:cacheprovider", "-m", wanted, "tests/unit/kernels"]
-    ran = subprocess.run([sys.executable, "-m", "pytest", *options], cwd=ROOT)
-    return ran.returncode == 0
+    marker = "not slow" if on_gpu else "not slow and not gpu"
+    options = ["-q", "-p", "no:cacheprovider", "-m", marker, "tests/unit/kernels"]
+    completed = subprocess.run([sys.executable, "-m", "pytest", *options], cwd=ROOT)
+    return completed.returncode == 0
 
 
-def _measured(row: Row, green: bool, site: Site, profile: bool) -> dict[str, Any]:
-    if row.kernels and not green:
-        refused = "not timed: a test in tests/unit/kernels fails; kernels that pass it would do"
-        return {"row": row.name, "work": row.work, "refused": refused}
-    sys.stdout.write(f"\n{row.name}: {row.work}\n")
+def _measure_row(
+    row: BenchmarkRow, tests_pass: bool, env: BenchmarkEnvironment, profile: bool
+) -> dict[str, Any]:
+    if row.kernels and not tests_pass:
+        refused = "not timed: a test in tests/unit/kernels fails; fix the kernel first"
+        return {"row": row.name, "workload": row.workload, "refused": refused}
+    sys.stdout.write(f"\n{row.name}: {row.workload}\n")
 
-    def tell(run: Run) -> None:
-        shown = (f"{name} {number(run.measured.figures[name])}" for name in row.targets)
-        others = run.measured.others
-        busy = f" (others used {others:.1f} cores)" if others > 0.1 else ""
-        sys.stdout.write(f"  {run.contender:<28}{', '.join(shown)} {row.unit}{busy}\n")
+    def report(turn: Turn) -> None:
+        figures = turn.measurement.figures
+        parts = (f"{name} {format_number(figures[name])}" for name in row.targets)
+        cores = turn.measurement.other_cores
+        busy = f" (other programs used {cores:.1f} cores)" if cores > 0.1 else ""
+        sys.stdout.write(f"  {turn.contender:<28}{', '.join(parts)} {row.unit}{busy}\n")
         sys.stdout.flush()
 
-    found = to_json(row, measure(row, tell))
-    return found | _explained(row, found, site, profile)
+    summary = to_json(row, measure(row, report))
+    return summary | _explain(summary, env, profile)
 
 
-def _explained(row: Row, found: dict[str, Any], site: Site, profile: bool) -> dict[str, Any]:
-    """Add how far the floor is, where it can be counted, and where the time goes, if asked."""
-    from benchmarks.floors import floor
-    from benchmarks.profiles import profiled
+def _explain(row: dict[str, Any], env: BenchmarkEnvironment, profile: bool) -> dict[str, Any]:
+    """Return the roofline, for rows that have one, and a profile, if wanted."""
+    from benchmarks.profiles import profile_ops
+    from benchmarks.roofline import roofline
 
-    said = floor(row.name, found, site)
-    explained: dict[str, Any] = {} if said is None else {"floor": said}
-    if profile and (shares := profiled(row.name, site)) is not None:
-        explained["profile"] = shares
-    return explained
+    bounds = roofline(row, env)
+    explanation: dict[str, Any] = {} if bounds is None else {"roofline": bounds}
+    if profile and (shares := profile_ops(row["row"], env)) is not None:
+        explanation["profile"] = shares
+    return explanation
 
 
-def _about(where: dict[str, Any]) -> str:
-    commit = f"{(where['commit'] or '')[:12]}{' with changes' if where['dirty'] else ''}"
-    gpu_ = f", {where['gpu']}" if where["gpu"] else ""
+def _describe(machine: dict[str, Any]) -> str:
+    commit = f"{(machine['commit'] or '')[:12]}{' with changes' if machine['dirty'] else ''}"
+    device = f", {machine['gpu']}" if machine["gpu"] else ""
     return (
-        f"{where['cores']} cores ({where['processor']}), {where['threads']} threads{gpu_}; "
-        f"Python {where['python']}, torch {where['torch']}, regard {where['regard']} at {commit}\n"
+        f"{machine['cores']} cores ({machine['processor']}), {machine['threads']} threads{device}; "
+        f"Python {machine['python']}, torch {machine['torch']}, "
+        f"regard {machine['regard']} at {commit}\n"
     )
 
 

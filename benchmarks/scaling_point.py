@@ -1,13 +1,14 @@
-"""`python -m benchmarks.scaling_point AXIS SIZE MODEL WORK`: one size, as JSON.
+"""`python -m benchmarks.scaling_point AXIS SIZE MODEL WORK`: measure one size, print JSON.
 
-An update is loss, gradients and an optimizer's step on a batch of random words; a corpus is a file
-of random pairs that a whole run reads, encodes and begins to learn from. Size 0 is one word.
+An update is loss, gradients and an optimizer step on a batch of random tokens. A corpus is a file
+of random pairs; a whole run reads and encodes it and trains for some updates. Size 0 is one token.
 """
 
 import json
 import random
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -36,11 +37,11 @@ SIZES: dict[str, dict[str, int]] = {
     },
 }
 SECONDS = 1.0
-"""Time that is spent on updates, at least two of them."""
+"""Minimum time spent on updates; at least two are measured."""
 
 
 def update(rows: int, length: int, kind: str) -> dict[str, float]:
-    """Time an update of so many lines of a length."""
+    """Time an update on `rows` lines of the same length."""
     torch.manual_seed(1)
     model = build(preset(kind)(**SIZES[kind]), WORDS, WORDS).train()
     optimizer = make_optimizer(model, TrainConfig())
@@ -56,10 +57,10 @@ def update(rows: int, length: int, kind: str) -> dict[str, float]:
         return time.perf_counter() - start
 
     once()
-    took = [once()]
-    while sum(took) < SECONDS:
-        took.append(once())
-    seconds = median(took)
+    times = [once()]
+    while sum(times) < SECONDS:
+        times.append(once())
+    seconds = median(times)
     return {"seconds": seconds, "tokens_per_second": rows * length / seconds}
 
 
@@ -68,51 +69,52 @@ def corpus(pairs: int, kind: str, work: Path) -> dict[str, float]:
     import regard
     from regard.training import loop
 
-    drawn = random.Random(pairs)
+    rng = random.Random(pairs)
     names = [f"w{number}" for number in range(WORDS)]
     path = work / f"pairs-{pairs}.tsv"
     with path.open("w", encoding="utf-8") as file:
         for _ in range(pairs):
-            line = " ".join(drawn.choices(names, k=drawn.randint(8, 16)))
+            line = " ".join(rng.choices(names, k=rng.randint(8, 16)))
             file.write(f"{line}\t{line}\n")
     one = work / "one-pair.tsv"
     one.write_text(f"{names[0]}\t{names[0]}\n", encoding="utf-8")
-    started, marks = time.perf_counter(), []
-    plain = loop.update
+    start, marks = time.perf_counter(), []
+    loop_update = loop.update
 
-    def watched(*given: Any) -> tuple[float, int]:
+    def timed_update(*arguments: Any) -> tuple[Callable[[], float], int]:
         before = time.perf_counter()
-        loss, tokens = plain(*given)
-        marks.append((before - started, time.perf_counter() - before, tokens))
+        loss, tokens = loop_update(*arguments)
+        marks.append((before - start, time.perf_counter() - before, tokens))
         return loss, tokens
 
-    loop.update = watched
+    loop.update = timed_update  # type: ignore[assignment]
+    sizes: dict[str, Any] = dict(SIZES[kind])
     regard.train(
         str(path),
         dev=str(one),
         preset=kind,
-        **SIZES[kind],
+        **sizes,
         text={"source": "whitespace", "target": "whitespace"},
         train={"max_steps": 12, "batch_tokens": 1024, "metric": "loss", "device": "cpu"},
         quiet=True,
     )
     path.unlink()
-    learned = marks[2:]
-    speed = sum(tokens for *_, tokens in learned) / sum(took for _, took, _ in learned)
+    counted = marks[2:]
+    speed = sum(tokens for *_, tokens in counted) / sum(seconds for _, seconds, _ in counted)
     return {"seconds": marks[0][0], "tokens_per_second": speed}
 
 
 def main() -> None:
-    """Print one point."""
+    """Print one measurement."""
     axis, size, kind, work = sys.argv[1], int(sys.argv[2]), sys.argv[3], Path(sys.argv[4])
     if size == 0:
-        found = update(1, 1, kind)
+        point = update(1, 1, kind)
     elif axis == "corpus":
-        found = corpus(size, kind, work)
+        point = corpus(size, kind, work)
     else:
         rows, length = (8, size) if axis == "length" else (size, 16)
-        found = update(rows, length, kind)
-    sys.stdout.write(json.dumps(found) + "\n")
+        point = update(rows, length, kind)
+    sys.stdout.write(json.dumps(point) + "\n")
 
 
 if __name__ == "__main__":

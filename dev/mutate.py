@@ -1,10 +1,10 @@
 """`make mutate`: break the code on purpose, and fail if the tests do not notice.
 
-Each mutation is one small wrong patch, applied alone to a copy of the repository; the fast tests
-then run there and must fail. First the test that noticed last time (`dev/killers.json`), then those
-of the room, and at the end, for what nobody has noticed, all. It means nothing where the tests are
-red without any patch, so `make mutate` and `make prove` run them too. `python -m dev.mutate WORD`
-runs the mutations whose text holds the word.
+Each mutation is one small wrong patch, applied alone to a copy of the repository. The fast tests
+run there and must fail: first the test that killed it last time (`dev/killers.json`), then those of
+its package, and at the end, for survivors, all tests. This proves nothing if the tests fail without
+a patch, therefore `make mutate` and `make prove` run them too. `python -m dev.mutate WORD` runs the
+mutations whose text contains the word.
 """
 
 import json
@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -25,11 +26,11 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 KILLERS = ROOT / "dev" / "killers.json"
-AT_LEAST, AT_LEAST_A_ROOM = 25, 4
+MIN_MUTATIONS, MIN_PER_PACKAGE = 25, 4
 
 
 class Mutation(NamedTuple):
-    """One wrong patch; `old` stands exactly once in its file."""
+    """A wrong patch; `old` occurs exactly once in its file."""
 
     path: str
     why: str
@@ -44,8 +45,8 @@ MUTATIONS = [
 ]
 
 
-def room(mutation: Mutation) -> str:
-    """Return the room that a mutation is in."""
+def package(mutation: Mutation) -> str:
+    """Return the package of regard that a mutation is in."""
     return mutation.path.split("/")[0].removesuffix(".py")
 
 
@@ -55,31 +56,31 @@ def apply(mutation: Mutation, folder: Path) -> None:
     text = path.read_text()
     if text.count(mutation.old) != 1:
         raise SystemExit(
-            f"{mutation.path}: stands {text.count(mutation.old)} times: {mutation.old}"
+            f"{mutation.path}: occurs {text.count(mutation.old)} times, not once: {mutation.old}"
         )
     path.write_text(text.replace(mutation.old, mutation.new))
 
 
 def name(mutation: Mutation) -> str:
-    """Return what a mutation is called."""
+    """Return the name of a mutation, the key of `dev/killers.json`."""
     return f"{mutation.path}: {mutation.why}"
 
 
-def failure(folder: Path, *where: str) -> str | None:
-    """Run the fast tests in a folder; return the first that failed, or None."""
-    # that a patch still fits is no test of what the code does
+def first_failure(folder: Path, *tests: str) -> str | None:
+    """Run the fast tests in a folder; return the first failure, or None."""
+    # test_mutations would fail on every patch
     options = ["-x", "-q", "-p", "no:cacheprovider", "--ignore", "tests/test_mutations.py"]
-    if not where:
+    if not tests:
         options += ["--numprocesses", "2"]
     run = subprocess.run(
-        [sys.executable, "-m", "pytest", *where, *options, "-m", "not slow and not gpu"],
+        [sys.executable, "-m", "pytest", *tests, *options, "-m", "not slow and not gpu"],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(folder / "src"), "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
     )
-    # 4 and 5: there is no such test any more
-    if run.returncode in (4, 5) and where and "::" in where[0]:
+    # 4 and 5: the test no longer exists
+    if run.returncode in (4, 5) and tests and "::" in tests[0]:
         return None
     if run.returncode not in (0, 1, 2):
         raise SystemExit(f"the tests did not run: {run.stdout[-500:]}{run.stderr[-500:]}")
@@ -91,70 +92,74 @@ def failure(folder: Path, *where: str) -> str | None:
     return lines[0]
 
 
-def nearest(mutation: Mutation) -> str:
-    """Return the folder of the tests that should notice first."""
+def nearest_tests(mutation: Mutation) -> str:
+    """Return the folder of the tests that should fail first."""
     if mutation.path.startswith("server/page/"):
         return "tests/page"
-    near = {"errors": "config", "saved_model": "model_file"}.get(room(mutation), room(mutation))
-    return "tests/server" if near == "server" else f"tests/unit/{near}"
+    folder = {"errors": "config", "saved_model": "model_file"}.get(package(mutation), package(mutation))
+    return "tests/server" if folder == "server" else f"tests/unit/{folder}"
 
 
 @contextmanager
-def copy() -> Iterator[Path]:
-    """Lay out a copy of the repository that may be broken."""
+def temporary_copy() -> Iterator[Path]:
+    """Yield a copy of the repository that may be patched."""
     ignored = shutil.ignore_patterns(".git", ".venv", "out", "__pycache__", ".*_cache")
-    with tempfile.TemporaryDirectory() as name:
-        yield shutil.copytree(ROOT, Path(name) / "copy", ignore=ignored)
+    with tempfile.TemporaryDirectory() as folder:
+        yield shutil.copytree(ROOT, Path(folder) / "copy", ignore=ignored)
 
 
-class Hunt:
-    """Tries mutations, and remembers which test noticed each."""
+class MutationRunner:
+    """Tries mutations, and records which test killed each."""
 
     def __init__(self) -> None:
         self.killers: dict[str, str] = json.loads(KILLERS.read_text()) if KILLERS.exists() else {}
         self.lock = Lock()
 
-    def noticed(self, mutation: Mutation, *wheres: tuple[str, ...]) -> bool:
-        """Try one mutation in a copy of its own, with tests from here and there, in this order."""
+    def is_killed(self, mutation: Mutation, *selections: tuple[str, ...]) -> bool:
+        """Try a mutation in a copy of its own, with several selections of tests in this order."""
         start = time.monotonic()
-        with copy() as folder:
+        with temporary_copy() as folder:
             apply(mutation, folder)
-            found = next(filter(None, (failure(folder, *where) for where in wheres)), None)
-        verdict = "not noticed" if found is None else f"killed by {found[:110]}"
+            failures = (first_failure(folder, *tests) for tests in selections)
+            failure = next(filter(None, failures), None)
+        verdict = "survived" if failure is None else f"killed by {failure[:110]}"
         print(f"{time.monotonic() - start:5.1f} s  {name(mutation)}: {verdict}", flush=True)
-        if found is not None:
-            # whatever the parameters: those of a test come and go
-            test = re.sub(r"\[.*", "", found.split(" ", 1)[1].split(" - ")[0])
+        if failure is not None:
+            # without parameters, which may change
+            test = re.sub(r"\[.*", "", failure.split(" ", 1)[1].split(" - ")[0])
             with self.lock:
                 self.killers[name(mutation)] = test
                 names = set(map(name, MUTATIONS))
-                known = {n: t for n, t in sorted(self.killers.items()) if n in names}
-                KILLERS.write_text(json.dumps(known, indent=2, ensure_ascii=False) + "\n")
-        return found is not None
+                present = {n: t for n, t in sorted(self.killers.items()) if n in names}
+                KILLERS.write_text(json.dumps(present, indent=2, ensure_ascii=False) + "\n")
+        return failure is not None
 
-    def near(self, mutation: Mutation) -> bool:
-        """Try the test that noticed last time, then the room's."""
-        known = self.killers.get(name(mutation))
-        return self.noticed(mutation, *([(known,)] if known else []), (nearest(mutation),))
+    def is_killed_nearby(self, mutation: Mutation) -> bool:
+        """Try the test that killed it last time, then those of its package."""
+        killer = self.killers.get(name(mutation))
+        first = [(killer,)] if killer else []
+        return self.is_killed(mutation, *first, (nearest_tests(mutation),))
 
 
 def main() -> None:
-    """Try every mutation, and say which the tests did not notice."""
+    """Try every mutation, and report the survivors."""
     word = sys.argv[1] if len(sys.argv) > 1 else ""
-    counts = {r: sum(room(m) == r for m in MUTATIONS) for r in sorted(set(map(room, MUTATIONS)))}
+    counts = dict(sorted(Counter(map(package, MUTATIONS)).items()))
     print(", ".join(f"{name} {count}" for name, count in counts.items()))
-    if len(MUTATIONS) < AT_LEAST or min(counts.values()) < AT_LEAST_A_ROOM:
-        raise SystemExit(f"at least {AT_LEAST} mutations, {AT_LEAST_A_ROOM} a room, would do")
-    chosen = [m for m in MUTATIONS if word in f"{m.path} {m.why}"]
-    hunt = Hunt()
+    if len(MUTATIONS) < MIN_MUTATIONS or min(counts.values()) < MIN_PER_PACKAGE:
+        raise SystemExit(
+            f"there must be at least {MIN_MUTATIONS} mutations, {MIN_PER_PACKAGE} per package"
+        )
+    selected = [m for m in MUTATIONS if word in f"{m.path} {m.why}"]
+    runner = MutationRunner()
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        verdicts = list(pool.map(hunt.near, chosen))
-    left = [mutation for mutation, seen in zip(chosen, verdicts, strict=True) if not seen]
-    # all tests take both cores, so one after another
-    alive = [mutation for mutation in left if not hunt.noticed(mutation, ())]
-    print(f"{len(chosen) - len(alive)} of {len(chosen)} mutations were noticed")
-    if alive:
-        raise SystemExit("not noticed: " + "; ".join(map(name, alive)))
+        verdicts = list(pool.map(runner.is_killed_nearby, selected))
+    left = [mutation for mutation, killed in zip(selected, verdicts, strict=True) if not killed]
+    # one after another: all tests use every core
+    survivors = [mutation for mutation in left if not runner.is_killed(mutation, ())]
+    print(f"{len(selected) - len(survivors)} of {len(selected)} mutations were noticed")
+    if survivors:
+        raise SystemExit("not noticed: " + "; ".join(map(name, survivors)))
 
 
 if __name__ == "__main__":

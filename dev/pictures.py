@@ -1,7 +1,7 @@
 """`python -m dev.pictures MODEL… --run RUN`: the pictures of the documentation, from real models.
 
-Each MODEL is said as `name=file=line to translate`. The page is drawn by a real browser from a real
-server, the report by the same browser, and the terminal as a terminal would show it.
+Each MODEL is written as `name=file=line to translate`. A real browser renders the page of a real
+server, the report, and the output of the terminal.
 """
 
 import argparse
@@ -21,22 +21,22 @@ REGARD = str(Path(sys.executable).with_name("regard"))
 
 
 def main() -> None:
-    """Draw everything."""
+    """Draw every picture."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("models", nargs="+", metavar="NAME=FILE=LINE")
     parser.add_argument("--run", type=Path, required=True, help="the folder of a training run")
-    given = parser.parse_args()
-    shown = [model.split("=", 2) for model in given.models]
+    options = parser.parse_args()
+    models = [model.split("=", 2) for model in options.models]
     OUT.mkdir(parents=True, exist_ok=True)
-    with browser() as chromium, served([file for _, file, _ in shown]) as address:
-        for name, file, line in shown:
+    with browser() as chromium, served([file for _, file, _ in models]) as address:
+        for name, file, line in models:
             terminal(chromium, name, file, line)
             page(chromium, address, name, Path(file).stem, line)
-        report(chromium, given.run)
+        report(chromium, options.run)
 
 
 def terminal(chromium: Any, name: str, file: str, line: str) -> None:
-    """Draw what `regard show` prints on a terminal with all colors, a cell for a cell."""
+    """Draw the output of `regard show` on a terminal with all colors, cell by cell."""
     # script(1) gives the command a terminal of its own
     command = f"{REGARD} show {file} '{line}' --width 100 2>/dev/null"
     environment = {**os.environ, "COLORTERM": "truecolor", "TERM": "xterm-256color"}
@@ -47,11 +47,11 @@ def terminal(chromium: Any, name: str, file: str, line: str) -> None:
         text=True,
         check=True,
     ).stdout
-    told = f"$ regard show {Path(file).name} '{line}'\n\n"
-    opened = chromium.new_page(viewport={"width": 900, "height": 400})
-    opened.set_content(f"{STYLE}<pre>{cells(told + printed.replace(chr(13), ''))}</pre>")
-    opened.locator("pre").screenshot(path=OUT / f"terminal-{name}.png")
-    opened.close()
+    prompt = f"$ regard show {Path(file).name} '{line}'\n\n"
+    tab = chromium.new_page(viewport={"width": 900, "height": 400})
+    tab.set_content(f"{STYLE}<pre>{cells(prompt + printed.replace(chr(13), ''))}</pre>")
+    tab.locator("pre").screenshot(path=OUT / f"terminal-{name}.png")
+    tab.close()
 
 
 STYLE = """<style>
@@ -64,7 +64,7 @@ span { display: inline-block; height: 20px; vertical-align: top; text-align: cen
 
 
 def cells(printed: str) -> str:
-    """Return what was printed as HTML, each character as many cells wide as a terminal has it."""
+    """Return terminal output as HTML, each character as many cells wide as on a terminal."""
     from rich.cells import cell_len
     from rich.console import Console
     from rich.text import Text
@@ -89,9 +89,9 @@ def served(files: list[str]) -> Iterator[str]:
     """Serve models, and yield the address."""
     command = [REGARD, "serve", *files, "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        told = process.stdout.readline() if process.stdout else ""
+        line = process.stdout.readline() if process.stdout else ""
         try:
-            yield told.split(" at ")[1].split(" (")[0]
+            yield line.split(" at ")[1].split(" (")[0]
         finally:
             process.terminate()
 
@@ -103,9 +103,9 @@ def browser() -> Iterator[Any]:
 
     with sync_playwright() as playwright:
         path = shutil.which("chromium")
-        found = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield found
-        found.close()
+        chromium = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
 
 
 def page(chromium: Any, address: str, name: str, model: str, line: str) -> None:
@@ -117,14 +117,14 @@ def page(chromium: Any, address: str, name: str, model: str, line: str) -> None:
         color_scheme="dark" if chinese else "light",
         reduced_motion="reduce",
     )
-    opened = context.new_page()
-    opened.goto(address)
-    opened.wait_for_function("() => document.querySelector('#model').options.length > 0")
-    opened.select_option("#model", model)
-    opened.fill("textarea", line)
-    opened.wait_for_selector("[data-weight]")
-    opened.wait_for_timeout(1500)
-    opened.screenshot(path=OUT / f"page-{name}.png", full_page=True)
+    tab = context.new_page()
+    tab.goto(address)
+    tab.wait_for_function("() => document.querySelector('#model').options.length > 0")
+    tab.select_option("#model", model)
+    tab.fill("textarea", line)
+    tab.wait_for_selector("[data-weight]")
+    tab.wait_for_timeout(1500)
+    tab.screenshot(path=OUT / f"page-{name}.png", full_page=True)
     context.close()
 
 
@@ -132,9 +132,9 @@ def report(chromium: Any, run: Path) -> None:
     """Draw the report of a run."""
     subprocess.run([REGARD, "report", str(run), "--out", "report.html", "--overwrite"], check=True)
     context = chromium.new_context(viewport={"width": 1100, "height": 1500})
-    opened = context.new_page()
-    opened.goto(Path("report.html").absolute().as_uri())
-    opened.screenshot(path=OUT / "report.png")
+    tab = context.new_page()
+    tab.goto(Path("report.html").absolute().as_uri())
+    tab.screenshot(path=OUT / "report.png")
     context.close()
     Path("report.html").unlink()
 

@@ -1,9 +1,9 @@
 """`make prove`: the full counts behind the small ones of `make test`, as a table and as a file.
 
-Runs the fast tests, the slow ones, property tests with very many cases and every mutation, and
-writes `dev/proof.json` after each of these parts: what it counted, the commit and the machine.
-`python -m dev.prove mutations` runs that part alone and leaves the others as they are, and
-`python -m dev.prove slow=dates` of a part only what its name holds.
+Runs the fast tests, the slow ones, property tests with very many cases and every mutation. After
+each of these parts it writes `dev/proof.json`: the counts, the commit and the machine.
+`python -m dev.prove mutations` runs one part and leaves the others as they are;
+`python -m dev.prove slow=dates` runs only those tests of a part whose names match.
 """
 
 import json
@@ -21,12 +21,12 @@ ROOT = Path(__file__).parents[1]
 
 
 def output(*command: str) -> str:
-    """Return what a command prints."""
+    """Return the output of a command."""
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout.strip()
 
 
 def machine() -> dict[str, Any]:
-    """Describe where this ran, without naming it."""
+    """Describe the machine, without its name."""
     import numpy
     import torch
 
@@ -40,7 +40,7 @@ def machine() -> dict[str, Any]:
 
 
 def tests(*options: str, **variables: str) -> list[dict[str, Any]]:
-    """Run tests in two processes; return each with its verdict and what it counted."""
+    """Run tests in two processes; return each with its verdict and its counts."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         command = ["-m", "pytest", "--numprocesses", "2", f"--junitxml={report}", *options]
@@ -58,7 +58,7 @@ def tests(*options: str, **variables: str) -> list[dict[str, Any]]:
         ]
 
 
-# cases of each test, so that readers, tokenizers, settings and the model file get 100,000 or more
+# cases per test: 100,000 or more each for readers, tokenizers, settings and the model file
 PROPERTIES = {
     "tests/unit/data/test_data_readers_property.py": 20_000,
     "tests/unit/text/test_text_tokenizers.py": 35_000,
@@ -68,7 +68,7 @@ PROPERTIES = {
 
 
 def properties(words: str) -> list[dict[str, Any]]:
-    """Try readers, tokenizers, settings and the model file with very many drawn cases."""
+    """Run the property tests with very many generated cases."""
     return [
         proof | {"counted": proof["counted"] | {"cases": cases}}
         for path, cases in PROPERTIES.items()
@@ -99,45 +99,45 @@ def mutations(words: str) -> list[dict[str, Any]]:
 
 
 def slow(words: str) -> list[dict[str, Any]]:
-    """Run the tests that are too long for every day."""
+    """Run the slow tests."""
     return tests("-k", words, "-m", "slow and not gpu")
 
 
 def fast(words: str) -> list[dict[str, Any]]:
-    """Run the tests of every day: what a mutation turns red must have been green."""
+    """Run the fast tests: a test that a mutation fails must have passed before."""
     proofs = tests("-k", words, "-m", "not slow and not gpu")
     failed = [proof for proof in proofs if not proof["passed"]]
     counted = {"tests": len(proofs), "failed": len(failed)}
     seconds = sum(proof["seconds"] for proof in proofs)
-    whole = {"proof": "fast", "passed": not failed, "counted": counted, "seconds": seconds}
-    return [whole, *failed]
+    summary = {"proof": "fast", "passed": not failed, "counted": counted, "seconds": seconds}
+    return [summary, *failed]
 
 
 PARTS = {"fast": fast, "slow": slow, "properties": properties, "mutations": mutations}
 
 
 def main() -> None:
-    """Prove, print, write."""
+    """Run the parts, print the table and write the file."""
     path = ROOT / "dev" / "proof.json"
     record = json.loads(path.read_text()) if path.exists() else {}
     record = {name: record[name] for name in PARTS if name in record}
     failed = []
     for argument in sys.argv[1:] or PARTS:
-        name, _, words = argument.partition("=")
+        part, _, words = argument.partition("=")
         commit, changed = output("git", "rev-parse", "HEAD"), output("git", "status", "--porcelain")
-        # what was proven before has changed this file
+        # an earlier part may have changed this file
         clean = changed in ("", "M dev/proof.json")
-        proofs = [proof | {"commit": commit, "clean": clean} for proof in PARTS[name](words)]
+        proofs = [proof | {"commit": commit, "clean": clean} for proof in PARTS[part](words)]
         for proof in proofs:
             verdict = "passed" if proof["passed"] else "FAILED"
-            counted = ", ".join(f"{what} {value}" for what, value in proof["counted"].items())
+            counted = ", ".join(f"{name} {count}" for name, count in proof["counted"].items())
             print(f"{verdict}  {proof['seconds']:5d} s  {proof['proof']}: {counted}", flush=True)
-        again = {proof["proof"] for proof in proofs}
-        kept = record.get(name, {}).get("proofs", []) if words else []
-        together = [proof for proof in kept if proof["proof"] not in again] + proofs
-        record[name] = {"machine": machine(), "proofs": together}
+        repeated = {proof["proof"] for proof in proofs}
+        earlier = record.get(part, {}).get("proofs", []) if words else []
+        merged = [proof for proof in earlier if proof["proof"] not in repeated] + proofs
+        record[part] = {"machine": machine(), "proofs": merged}
         path.write_text(json.dumps(record, indent=2) + "\n")
-        failed += [] if proofs and all(proof["passed"] for proof in proofs) else [name]
+        failed += [] if proofs and all(proof["passed"] for proof in proofs) else [part]
     if failed:
         raise SystemExit(f"not proven: {', '.join(failed)}")
 

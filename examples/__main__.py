@@ -7,13 +7,13 @@ from examples import kernel_regression, positions, self_attention, why_sqrt
 
 
 def main() -> None:
-    """Draw the pictures, and say what is to be seen in each."""
+    """Draw the pictures, and print a caption for each."""
     parser = argparse.ArgumentParser(prog="python -m examples", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the pictures")
     folder = parser.parse_args().out
     for example in (kernel_regression, self_attention, why_sqrt, positions):
         path = example.draw(folder)
-        print(f"{path}\n  {example.SEEN}\n")
+        print(f"{path}\n  {example.CAPTION}\n")
     print("Next: open the pictures, then read docs/attention.md")
 
 

@@ -1,4 +1,4 @@
-"""Kernel regression is attention: a new x asks, the known x_j are the keys, their y_j the values.
+"""Kernel regression is attention: a new x is the query, known x_j are the keys, y_j the values.
 
 The estimate f(x) = Σ_j α_j y_j, α = softmax_j(−½ (w (x − x_j))²), is that of Nadaraya and Watson
 (1964); w = 0 gives the plain average, and the best w can be learned like any other parameter.
@@ -18,21 +18,21 @@ from examples.pictures import GRAY, ORANGE, save
 from regard.nn.attention import Attention
 from regard.nn.scores import GaussianScore
 
-SEEN = (
-    "The average of all points sees no curve, a Gaussian kernel of width 1 flattens it, and a "
-    "learned width follows it: the sharper the weights, the nearer the points each query asks."
+CAPTION = (
+    "The average of all points shows no curve, a Gaussian kernel of width 1 flattens it, and a "
+    "learned width follows it: the sharper the weights, the nearer the points of each query."
 )
 
 
 class Points(NamedTuple):
-    """Places x, in order, and what was measured there."""
+    """Places x, in order, and the measurements y."""
 
     x: Float[Tensor, "S"]
     y: Float[Tensor, "S"]
 
 
 class Estimate(NamedTuple):
-    """One way to weigh the points, and how it does."""
+    """One way to weigh the points, and its error."""
 
     name: str
     w: float
@@ -56,7 +56,7 @@ def noisy_points(num_points: int = 50, noise: float = 0.5, seed: int = 2) -> Poi
 
 
 def query_grid(num_queries: int = 201) -> Float[Tensor, "T"]:
-    """Return places to ask, evenly over [0, 5]."""
+    """Return queries, evenly over [0, 5]."""
     return torch.linspace(0, 5, num_queries, dtype=torch.float64)
 
 
@@ -83,13 +83,13 @@ def leave_one_out_error(score: GaussianScore, points: Points) -> Float[Tensor, "
 def learn_width(points: Points, num_steps: int = 400, learning_rate: float = 0.1) -> GaussianScore:
     """Learn w from the points alone, by their leave-one-out error.
 
-    If a point could see itself, an infinite w would repeat its noise and leave no error at all.
+    If a point could see itself, an infinite w would reproduce its noise without any error.
     """
     score = GaussianScore(w=1.0, learned=True).double()
     optimizer = torch.optim.Adam(score.parameters(), lr=learning_rate)
     for _ in range(num_steps):
         optimizer.zero_grad()
-        leave_one_out_error(score, points).backward()
+        torch.autograd.backward(leave_one_out_error(score, points))
         optimizer.step()
     return score
 
@@ -143,7 +143,7 @@ def draw(folder: Path) -> Path:
 
 
 def _draw_curve(axes: Axes, row: Estimate, points: Points, queries: Float[Tensor, "T"]) -> None:
-    """Draw the truth, the points, and what attention makes of them."""
+    """Draw the truth, the points and the estimate by attention."""
     axes.plot(
         queries,
         truth(queries),

@@ -1,10 +1,10 @@
-"""What the pictures share: colors that everybody can tell apart, and where they are kept."""
+"""What the pictures share: colors that everybody can tell apart, and how to save a figure."""
 
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
-# of Okabe and Ito, chosen to differ for every kind of color vision
+# of Okabe and Ito, distinct for every kind of color vision
 BLUE, ORANGE, GRAY = "#0072B2", "#D55E00", "#666666"
 
 

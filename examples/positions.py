@@ -15,7 +15,7 @@ from torch import Tensor
 from examples.pictures import BLUE, GRAY, ORANGE, save
 from regard.nn.positions import RotaryPositions, SinusoidalPositions
 
-SEEN = (
+CAPTION = (
     "Low dimensions turn fast, high ones slowly, like the hands of many clocks; a shift turns each "
     "hand by the same angle wherever it stands, so P[i]·P[i+δ] depends on the shift δ alone."
 )

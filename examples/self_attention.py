@@ -19,9 +19,9 @@ from examples.pictures import save
 from regard.nn.attention import Attention, SelfAttention
 from regard.nn.scores import DotScore, ScaledDotScore
 
-SEEN = (
-    "Above, one word asks every word, in five steps; below, all words ask at once. The framed "
-    "row of each matrix is the row above it: a matrix product is the steps for every word."
+CAPTION = (
+    "Above, one word attends to every word, in five steps; below, all words at once. The framed "
+    "row of each matrix equals the row above it: a matrix product does the steps for every word."
 )
 WORDS = ("we", "saw", "the", "red", "fox")
 WORD = WORDS.index("fox")
@@ -29,7 +29,7 @@ SIZE = 4
 
 
 class Steps(NamedTuple):
-    """What each of the five steps makes for one word."""
+    """The output of each of the five steps, for one word."""
 
     query: Float[Tensor, "K"]
     keys: Float[Tensor, "S K"]
@@ -42,7 +42,7 @@ class Steps(NamedTuple):
 
 
 class Matrices(NamedTuple):
-    """The same for all words; row i is what word i asks and gets."""
+    """The same for all words; row i belongs to word i."""
 
     queries: Float[Tensor, "S K"]
     keys: Float[Tensor, "S K"]
@@ -65,7 +65,7 @@ def sentence(seed: int = 0) -> tuple[Float[Tensor, "S D"], SelfAttention]:
 
 
 def five_steps(x: Float[Tensor, "S D"], attention: SelfAttention, word: int) -> Steps:
-    """Compute what one word takes from the sentence, one vector at a time.
+    """Compute the attention output of one word, one vector at a time.
 
     1. q = W_q x_i, and k_j = W_k x_j, v_j = W_v x_j for every word j
     2. s_j = q · k_j
@@ -84,7 +84,7 @@ def five_steps(x: Float[Tensor, "S D"], attention: SelfAttention, word: int) -> 
 
 
 def matrix_form(x: Float[Tensor, "S D"], attention: SelfAttention) -> Matrices:
-    """Compute what every word takes: Z = softmax(Q Kᵀ / √d) V."""
+    """Compute the attention output of every word: Z = softmax(Q Kᵀ / √d) V."""
     output, weights = attention(x)
     queries, keys, values = attention.W_q(x), attention.W_k(x), attention.W_v(x)
     scores, scaled = DotScore()(queries, keys), ScaledDotScore()(queries, keys)
@@ -98,7 +98,7 @@ def both_forms(word: int = WORD) -> tuple[Steps, Matrices]:
 
 
 class Table(NamedTuple):
-    """Numbers to be drawn in cells, from a corner on, under a title."""
+    """Numbers in cells under a title, with the position of their upper left corner."""
 
     title: str
     left: float
@@ -111,7 +111,7 @@ class Table(NamedTuple):
 
 
 CENTERED: dict[str, Any] = {"ha": "center", "va": "center"}
-# the end of the colors for vectors and scores; what is larger has the last color
+# the end of the color scale of vectors and scores; larger numbers have the last color
 LARGEST = 3.0
 # where each column of tables begins, in cells
 LEFTS = (0.0, 5.6, 10.6, 15.6, 21.4, 27.2, 33.8)
@@ -189,10 +189,10 @@ def _draw_table(axes: Axes, table: Table) -> None:
     extent = (left, left + width, top + height, top)
     axes.imshow(table.values.numpy(), cmap, vmin=lowest, vmax=highest, extent=extent, aspect="auto")
     for i, row in enumerate(table.values.tolist()):
-        for j, value in enumerate(row):
-            dark = value < 0.55 if table.weights else abs(value) > 0.7 * LARGEST
+        for j, number in enumerate(row):
+            dark = number < 0.55 if table.weights else abs(number) > 0.7 * LARGEST
             color = "white" if dark else "black"
-            text = f"{value:.2f}".replace("-", "−")
+            text = f"{number:.2f}".replace("-", "−")
             axes.text(left + j + 0.5, top + i + 0.5, text, color=color, **CENTERED, fontsize=9)
     for i, word in enumerate(table.rows):
         axes.text(left - 0.15, top + i + 0.5, word, ha="right", va="center", fontsize=11)

@@ -16,7 +16,7 @@ from torch import Tensor
 from examples.pictures import BLUE, ORANGE, save
 from regard.nn.scores import DotScore, ScaledDotScore, Score
 
-SEEN = (
+CAPTION = (
     "The variance of q·k grows like d, that of q·k/√d stays 1. Unscaled, the softmax's gradient "
     "collapses beyond d = 32 for most queries (near ties keep up the mean); scaled, it stays."
 )
@@ -24,8 +24,8 @@ WIDTHS = tuple(2**exponent for exponent in range(11))
 NUM_KEYS = 32
 
 
-class Spread(NamedTuple):
-    """What one score does at each width d."""
+class ScoreStatistics(NamedTuple):
+    """Variance of a score and norms of the softmax's gradient, at each width d."""
 
     variances: list[float]
     medians: list[float]
@@ -48,20 +48,20 @@ def sample_scores(score: Score, width: int, num_sets: int = 500) -> Float[Tensor
     return score(query, score.prepare(keys)).flatten(0, 1).double()
 
 
-def measure(score: Score, widths: tuple[int, ...] = WIDTHS) -> Spread:
+def measure(score: Score, widths: tuple[int, ...] = WIDTHS) -> ScoreStatistics:
     """Measure the variance of the scores, and the Frobenius norm of their softmax's gradient."""
-    spread = Spread([], [], [], [], [])
+    statistics = ScoreStatistics([], [], [], [], [])
     shares = torch.tensor([0.1, 0.5, 0.9], dtype=torch.float64)
     for width in widths:
         scores = sample_scores(score, width)
         norms = torch.linalg.matrix_norm(softmax_gradient(scores.softmax(dim=-1)))
         tenth, median, ninetieth = norms.quantile(shares).tolist()
-        spread.variances.append(scores.var().item())
-        spread.medians.append(median)
-        spread.means.append(norms.mean().item())
-        spread.tenths.append(tenth)
-        spread.ninetieths.append(ninetieth)
-    return spread
+        statistics.variances.append(scores.var().item())
+        statistics.medians.append(median)
+        statistics.means.append(norms.mean().item())
+        statistics.tenths.append(tenth)
+        statistics.ninetieths.append(ninetieth)
+    return statistics
 
 
 def draw(folder: Path) -> Path:
@@ -70,13 +70,15 @@ def draw(folder: Path) -> Path:
     left, right = figure.subplots(1, 2)
     styles = ((DotScore(), "q·k", ORANGE, "o"), (ScaledDotScore(), "q·k / √d", BLUE, "s"))
     for score, name, color, marker in styles:
-        spread = measure(score)
-        left.loglog(WIDTHS, spread.variances, color=color, marker=marker, label=name)
-        right.loglog(WIDTHS, spread.medians, color=color, marker=marker, label=f"{name}, median")
-        right.loglog(WIDTHS, spread.means, color=color, linestyle="--", label=f"{name}, mean")
+        statistics = measure(score)
+        left.loglog(WIDTHS, statistics.variances, color=color, marker=marker, label=name)
+        right.loglog(
+            WIDTHS, statistics.medians, color=color, marker=marker, label=f"{name}, median"
+        )
+        right.loglog(WIDTHS, statistics.means, color=color, linestyle="--", label=f"{name}, mean")
         band = f"{name}, 10 to 90 % of queries"
         right.fill_between(
-            WIDTHS, spread.tenths, spread.ninetieths, color=color, alpha=0.2, label=band
+            WIDTHS, statistics.tenths, statistics.ninetieths, color=color, alpha=0.2, label=band
         )
     left.loglog(WIDTHS, WIDTHS, color="black", linestyle=":", label="d")
     _finish(left, "The variance of q·k is d, that of q·k / √d is 1", "variance of the score")

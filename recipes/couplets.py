@@ -1,4 +1,4 @@
-"""What can be seen in a couplet without knowing the right one, and where the model looked."""
+"""Reference-free scores of couplets, and how well attention follows the diagonal."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,50 +6,53 @@ from typing import Any
 
 import numpy as np
 
-from recipes.files import lines_of
+from recipes.preprocessing import read_lines
 
-SHOWN = 20
+NUM_SAMPLES = 20
 
 
-def pattern(line: Sequence[str]) -> tuple[int, ...]:
-    """Return for each character where it stood first."""
+def repetition_pattern(line: Sequence[str]) -> tuple[int, ...]:
+    """Return for each character the index of its first occurrence."""
     return tuple(map(line.index, line))
 
 
-def copied(first: str, second: str) -> bool:
-    """Whether the second line has a character of the first; marks come again in their places."""
+def copies_characters(first: str, second: str) -> bool:
+    """Whether the second line repeats a character of the first; punctuation does not count."""
     return any(character.isalpha() and character in first for character in second)
 
 
-def looked_at(model: Path, dev: Path, device: str) -> dict[str, Any]:
-    """Let a model answer first lines, and return shares in percent and some couplets."""
+def score_couplets(model: Path, dev: Path, device: str) -> dict[str, Any]:
+    """Answer the first lines of dev; return percentages and some sample couplets."""
     from regard.translator import load
 
-    pairs = [line.split("\t") for line in lines_of(dev)]
+    pairs = [line.split("\t") for line in read_lines(dev)]
     firsts = list(dict.fromkeys(first for first, _ in pairs))
-    answers = load(model, device=device).translate(firsts)
-    seconds = [answer.text for answer in answers]
-    both = list(zip(firsts, seconds, strict=True))
-    right = dict(reversed(pairs))
+    translations = load(model, device=device).translate(firsts)
+    seconds = [translation.text for translation in translations]
+    couplets = list(zip(firsts, seconds, strict=True))
+    references = dict(reversed(pairs))
     characters = [
-        (wanted, given)
-        for first, second in both
-        for wanted, given in zip(right[first], second, strict=False)
+        (expected, output)
+        for first, second in couplets
+        for expected, output in zip(references[first], second, strict=False)
     ]
-    found = {
-        "right length": _share([len(one) == len(other) for one, other in both]),
-        "same pattern of repetition": _share(
-            [pattern(one) == pattern(other) for one, other in both]
+    percentages = {
+        "right length": _percentage([len(one) == len(other) for one, other in couplets]),
+        "same pattern of repetition": _percentage(
+            [repetition_pattern(one) == repetition_pattern(other) for one, other in couplets]
         ),
-        "no copied character": _share([not copied(one, other) for one, other in both]),
-        "character as in the reference": _share([a == b for a, b in characters]),
+        "no copied character": _percentage(
+            [not copies_characters(one, other) for one, other in couplets]
+        ),
+        "character as in the reference": _percentage([a == b for a, b in characters]),
     }
-    looks = [answer.attention[:-1] for answer in answers if answer.attention is not None]
-    if looks:
-        own = np.concatenate([rows.argmax(axis=1) == np.arange(len(rows)) for rows in looks])
-        found["largest weight on its own position"] = 100 * float(own.mean())
-    return {"couplets": found, "shown": [list(couplet) for couplet in both[:SHOWN]]}
+    weights = [one.attention[:-1] for one in translations if one.attention is not None]
+    if weights:
+        diagonal = np.concatenate([rows.argmax(axis=1) == np.arange(len(rows)) for rows in weights])
+        percentages["largest weight on its own position"] = 100 * float(diagonal.mean())
+    samples = [list(couplet) for couplet in couplets[:NUM_SAMPLES]]
+    return {"couplets": percentages, "samples": samples}
 
 
-def _share(found: Sequence[bool]) -> float:
-    return 100 * sum(found) / len(found)
+def _percentage(hits: Sequence[bool]) -> float:
+    return 100 * sum(hits) / len(hits)

@@ -1,6 +1,6 @@
-"""Figures that others have published for the same data, as (dev, test)."""
+"""Scores that others published for the same data sets, as (dev, test)."""
 
-_SOUNDS = {
+_G2P = {
     "eng_us": ("45.13", "41.94"),
     "arm_e": ("4.50", "7.00"),
     "bul": ("8.30", "18.30"),
@@ -23,11 +23,11 @@ _SOUNDS = {
     "slv": ("43.00", "49.00"),
     "wel_sw": ("16.00", "10.00"),
 }
-"""SIGMORPHON 2021: word error rates of the organisers' ensemble of neural transducers."""
+"""SIGMORPHON 2021: word error rates of the organizers' ensemble of neural transducers."""
 
-_FROM_TRANSFORMER = {f"{name}-vaswani2017": both for name, both in _SOUNDS.items()}
+_G2P_TRANSFORMER = {f"{name}-vaswani2017": scores for name, scores in _G2P.items()}
 
-_FORMS = {
+_INFLECTION = {
     "ang": ("", "61.10"),
     "ara": ("", "78.55"),
     "asm": ("", "76.78"),
@@ -49,28 +49,28 @@ _FORMS = {
     "tur": ("", "39.65"),
     "vep": ("", "48.82"),
 }
-"""SIGMORPHON 2022, large: the organisers' character Transformer, right forms in percent."""
+"""SIGMORPHON 2022, large: accuracy of the organizers' character Transformer, in percent."""
 
 PUBLISHED: dict[str, dict[str, tuple[str, str]]] = {
     "g2p-english": {"english": ("", "24.4, 20.6"), "english, ensemble of 5": ("", "20.24")},
-    "g2p-languages": _SOUNDS,
-    "g2p-after": _SOUNDS | _FROM_TRANSFORMER,
-    "g2p-taught": _SOUNDS | _FROM_TRANSFORMER,
-    "g2p-taught-alone": _SOUNDS,
-    "inflection": _FORMS,
+    "g2p-monolingual": _G2P,
+    "g2p-fine-tuned": _G2P | _G2P_TRANSFORMER,
+    "g2p-distilled": _G2P | _G2P_TRANSFORMER,
+    "g2p-distilled-monolingual": _G2P,
+    "inflection": _INFLECTION,
     "multi30k-vaswani2017": {"en-de": ("", "41.02"), "de-en": ("", "36.5 to 37.4")},
     "multi30k-bahdanau2015": {"de-en": ("", "28.11")},
     "histnorm": {"german-ridges": ("82.41 (memory)", "")},
 }
 
-WORD_ERRORS = (
+WER_TASKS = (
     "g2p-english",
-    "g2p-languages",
-    "g2p-together",
-    "g2p-after",
-    "g2p-taught",
-    "g2p-taught-alone",
+    "g2p-monolingual",
+    "g2p-multilingual",
+    "g2p-fine-tuned",
+    "g2p-distilled",
+    "g2p-distilled-monolingual",
     "papers-sounds",
-    "automatic-sounds",
+    "auto-configured-g2p",
 )
-"""Tasks whose score is the share of words that are wrong."""
+"""Tasks that are scored by word error rate: 100 less the percentage of exact matches."""

@@ -1,6 +1,6 @@
-"""`python -m recipes.results`: what the logs say, as a table in Markdown and as pictures.
+"""`python -m recipes.results`: the logs as tables in Markdown and as pictures.
 
-Of several seeds it gives the mean, and the lowest and the highest in brackets.
+Several seeds are given as their mean, followed by the lowest and the highest in brackets.
 """
 
 import argparse
@@ -11,104 +11,111 @@ from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 
-from recipes.parts import HERE
-from recipes.published import PUBLISHED, WORD_ERRORS
-from recipes.tables import Log, Logs, languages, markdown, mean, scores_of, without_settings
+from recipes.experiments import HERE
+from recipes.published import PUBLISHED, WER_TASKS
+from recipes.tables import (
+    Log,
+    Logs,
+    auto_configured,
+    g2p_by_language,
+    markdown,
+    mean,
+    scores_of,
+)
 
-HEAD = ["task", "part", "score", "models", "dev", "test", "published, dev", "published, test"]
-HEAD += ["parameters", "time to train"]
+HEAD = ["task", "variant", "metric", "models", "dev", "test", "published, dev", "published, test"]
+HEAD += ["parameters", "training time"]
 
-PICTURES = {"papers-captions": "BLEU", "papers-sounds": "words that are right, in percent"}
-FIXED = ("cho2014", "sutskever2014")
-"""Models that read a source into one vector, drawn with broken lines."""
-FEW = 20
-"""Of fewer lines no score is drawn."""
-MANY = 10
-"""Of so many parts the mean is given."""
+PICTURES = {"papers-captions": "BLEU", "papers-sounds": "exact matches, in percent"}
+FIXED_CONTEXT = ("cho2014", "sutskever2014")
+"""Models that encode a source as one vector, drawn with dashed lines."""
+MIN_LINES = 20
+"""Scores of fewer lines are not drawn."""
+MIN_VARIANTS = 10
+"""From so many variants on, their mean gets a row."""
 
 
-def read(folder: Path) -> Logs:
-    """Return the logs by task and part, in the order of their seeds; models together are one."""
-    found: dict[str, dict[str, list[Log]]] = defaultdict(lambda: defaultdict(list))
+def read_logs(folder: Path) -> Logs:
+    """Return the logs by task and variant, ordered by seed; an ensemble is one log."""
+    grouped: dict[str, dict[str, list[Log]]] = defaultdict(lambda: defaultdict(list))
     logs = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
     for log in sorted(logs, key=lambda log: log.get("seed", math.inf)):
-        together = f", ensemble of {log['models']}" if "models" in log else ""
-        found[log["task"]][log["part"] + together].append(log)
-    return found
+        ensemble = f", ensemble of {log['models']}" if "models" in log else ""
+        grouped[log["task"]][log["variant"] + ensemble].append(log)
+    return grouped
 
 
-def spread(values: list[float]) -> str:
-    """Write a value, or the mean of several with the lowest and the highest."""
-    text = f"{mean(values):.2f}"
-    return text if len(values) == 1 else f"{text} ({min(values):.2f} to {max(values):.2f})"
+def format_spread(scores: list[float]) -> str:
+    """Format one score, or the mean of several with the lowest and the highest."""
+    text = f"{mean(scores):.2f}"
+    return text if len(scores) == 1 else f"{text} ({min(scores):.2f} to {max(scores):.2f})"
 
 
-def rows(found: Logs) -> list[list[str]]:
-    """Return a row for every part of a task, and of many of a kind one for their mean."""
+def rows(logs: Logs) -> list[list[str]]:
+    """Return a row for every variant of a task, and one for the mean of many of a kind."""
     table = []
-    for task, parts in found.items():
+    for task, variants in logs.items():
         kinds: dict[str, dict[str, list[Log]]] = defaultdict(dict)
-        for part, logs in parts.items():
-            table.append(_row(task, part, logs))
-            if "seed" in logs[0]:
-                kinds[part.partition("-")[2]][part] = logs
+        for variant, runs in variants.items():
+            table.append(_row(task, variant, runs))
+            if "seed" in runs[0]:
+                kinds[variant.partition("-")[2]][variant] = runs
         for kind, single in kinds.items():
-            if len(single) >= MANY:
-                table.append(_mean(task, kind, single))
+            if len(single) >= MIN_VARIANTS:
+                table.append(_mean_row(task, kind, single))
     return table
 
 
-def _row(task: str, part: str, logs: list[Log]) -> list[str]:
-    row = [task, part, _metric(task, logs), str(sum(log.get("models", 1) for log in logs))]
+def _row(task: str, variant: str, logs: list[Log]) -> list[str]:
+    row = [task, variant, _metric(task, logs), str(sum(log.get("models", 1) for log in logs))]
     for split in ("dev", "test"):
         scores = scores_of(logs, split, task)
-        row.append(spread(scores) if scores else "")
-    row += list(PUBLISHED.get(task, {}).get(part, ("", "")))
+        row.append(format_spread(scores) if scores else "")
+    row += list(PUBLISHED.get(task, {}).get(variant, ("", "")))
     size = logs[0].get("parameters")
     times = [log["seconds"] for log in logs if "seconds" in log]
-    beside = max((log.get("beside", 0) for log in logs), default=0)
-    at_once = f", up to {beside + 1} at once" if beside else ""
-    took = f"{round(mean(times))} s{at_once}" if times else ""
-    return [*row, "" if size is None else f"{size:,}", took]
+    others = max((log.get("concurrent_runs", 0) for log in logs), default=0)
+    concurrent = f", up to {others + 1} at once" if others else ""
+    duration = f"{round(mean(times))} s{concurrent}" if times else ""
+    return [*row, "" if size is None else f"{size:,}", duration]
 
 
-def _mean(task: str, kind: str, parts: dict[str, list[Log]]) -> list[str]:
-    """Return the row of a mean over parts of a kind, with that of what was published for them."""
-    # each part counts once, however many seeds it has
-    scores = [mean(scores_of(logs, "dev", task)) for logs in parts.values()]
-    name = f"mean of {len(parts)}" + (f", {kind}" if kind else "")
-    row = [task, name, _metric(task, next(iter(parts.values()))), ""]
+def _mean_row(task: str, kind: str, variants: dict[str, list[Log]]) -> list[str]:
+    """Return the mean over variants of a kind, and that of their published scores."""
+    # each variant counts once, however many seeds it has
+    scores = [mean(scores_of(logs, "dev", task)) for logs in variants.values()]
+    name = f"mean of {len(variants)}" + (f", {kind}" if kind else "")
+    row = [task, name, _metric(task, next(iter(variants.values()))), ""]
     row += [f"{mean(scores):.2f}", ""]
-    for column in zip(
-        *(PUBLISHED.get(task, {}).get(part, ("", "")) for part in parts), strict=True
-    ):
+    published = PUBLISHED.get(task, {})
+    for column in zip(*(published.get(variant, ("", "")) for variant in variants), strict=True):
         row.append(f"{mean(map(float, column)):.2f}" if all(column) else "")
     return [*row, "", ""]
 
 
 def _metric(task: str, logs: list[Log]) -> str:
     name: str = logs[0]["dev"]["scores"][0]["name"]
-    return "WER" if task in WORD_ERRORS else name
+    return "WER" if task in WER_TASKS else name
 
 
-def draw(parts: Mapping[str, list[Log]], what: str, out: Path) -> None:
-    """Draw each model's score against the length of the source."""
+def draw(variants: Mapping[str, list[Log]], label: str, out: Path) -> None:
+    """Plot each model's score against the length of the source."""
     import matplotlib as mpl
 
     mpl.use("Agg")
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(7, 4.2), layout="constrained")
-    for name, logs in parts.items():
-        classes = [one for one in logs[0]["dev"]["by length"] if one["lines"] >= FEW]
-        if not classes:
+    for name, logs in variants.items():
+        buckets = [one for one in logs[0]["dev"]["by length"] if one["lines"] >= MIN_LINES]
+        if not buckets:
             continue
-        metric = next(key for key in classes[0] if key not in ("mean length", "lines"))
-        x = [one["mean length"] for one in classes]
-        style = "--" if name in FIXED else "-"
-        axes.plot(x, [one[metric] for one in classes], style, marker="o", label=name)
-    axes.set_xlabel("symbols of the source")
-    axes.set_ylabel(what)
+        metric = next(key for key in buckets[0] if key not in ("mean length", "lines"))
+        x = [one["mean length"] for one in buckets]
+        style = "--" if name in FIXED_CONTEXT else "-"
+        axes.plot(x, [one[metric] for one in buckets], style, marker="o", label=name)
+    axes.set_xlabel("source length in tokens")
+    axes.set_ylabel(label)
     axes.grid(alpha=0.3)
     if axes.lines:
         axes.legend()
@@ -117,23 +124,24 @@ def draw(parts: Mapping[str, list[Log]], what: str, out: Path) -> None:
 
 
 def main() -> None:
-    """Print the table, and draw what is to be drawn."""
+    """Print the tables and, if asked, draw the pictures."""
     parser = argparse.ArgumentParser(prog="python -m recipes.results", description=__doc__)
     parser.add_argument("--logs", type=Path, default=HERE / "logs")
     parser.add_argument("--pictures", type=Path, default=None, help="a folder for the pictures")
-    given = parser.parse_args()
-    found = read(given.logs)
-    if not found:
+    options = parser.parse_args()
+    logs = read_logs(options.logs)
+    if not logs:
         parser.error(
-            f"{given.logs} has no logs; a folder that python -m recipes.run wrote would do"
+            f"{options.logs} has no logs; --logs must name a folder that python -m recipes.run "
+            "wrote"
         )
-    tables = [(HEAD, rows(found)), *(languages(found, scarce=x) for x in (True, False))]
-    tables.append(without_settings(found))
+    tables = [(HEAD, rows(logs)), *(g2p_by_language(logs, low_resource=x) for x in (True, False))]
+    tables.append(auto_configured(logs))
     sys.stdout.write("\n".join(markdown(*table) for table in tables if table[1]))
-    for task, what in PICTURES.items() if given.pictures else ():
-        if task in found:
-            given.pictures.mkdir(parents=True, exist_ok=True)
-            draw(found[task], what, given.pictures / f"{task}.png")
+    for task, label in PICTURES.items() if options.pictures else ():
+        if task in logs:
+            options.pictures.mkdir(parents=True, exist_ok=True)
+            draw(logs[task], label, options.pictures / f"{task}.png")
 
 
 if __name__ == "__main__":

@@ -1,55 +1,55 @@
-"""What the recipes are for: which files of the data, which settings, and how it is scored."""
+"""The tasks of the recipes: which files of the data, which settings, and how each is scored."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from recipes import sounds
-from recipes.couplets import looked_at
-from recipes.files import (
-    as_aligned,
-    every,
+from recipes import g2p
+from recipes.couplets import score_couplets
+from recipes.experiments import Command, PreparationCommand, Task, Variant
+from recipes.preprocessing import (
+    add_context,
+    add_lemmas,
+    concatenate,
     first_lines,
-    in_context,
-    joined,
-    one_after_another,
-    with_lemmas,
+    join_columns,
+    match_alignment_tokens,
+    subsample,
 )
-from recipes.parts import Before, Command, Part, Task
-from recipes.tags import by_tag
+from recipes.tag_scores import exact_by_tag
 
-Parts = Callable[[Path, Path], Iterator[Part]]
+Variants = Callable[[Path, Path], Iterator[Variant]]
 
-READ_TWICE: Command = ("--set", "train.rdrop_alpha=2")
-"""What is said of captions that fell short of what was published."""
+R_DROP: Command = ("--set", "train.rdrop_alpha=2")
+"""For captions from English to German, which without it fell short of the published score."""
 
 
-def _forms(data: Path, work: Path, lemmas: bool = True) -> Iterator[Part]:
+def _inflection(data: Path, work: Path, lemmas: bool = True) -> Iterator[Variant]:
     folder = data / "sigmorphon2022-inflection"
-    for pairs in sorted(folder.glob("*_large.train.gz")):
-        name = pairs.name.partition("_")[0]
-        learned = with_lemmas(pairs, work / f"{name}.lemmas.tsv") if lemmas else pairs
-        test = folder / f"{name}.gold"
-        found = test if test.exists() else None
+    for forms in sorted(folder.glob("*_large.train.gz")):
+        name = forms.name.partition("_")[0]
+        pairs = add_lemmas(forms, work / f"{name}.lemmas.tsv") if lemmas else forms
+        gold = folder / f"{name}.gold"
+        test = gold if gold.exists() else None
         columns = ("--columns", "source=1,3", "target=2")
-        yield Part(name, "inflection", learned, folder / f"{name}.dev", found, columns=columns)
+        yield Variant(name, "inflection", pairs, folder / f"{name}.dev", test, columns=columns)
 
 
-def _captions(config: str, directions: Mapping[str, Command]) -> Parts:
-    """Return a part for each direction, with what is said of it besides its settings."""
+def _captions(config: str, directions: Mapping[str, Command]) -> Variants:
+    """Return a variant for each direction, with its options besides the settings."""
 
-    def parts(data: Path, work: Path) -> Iterator[Part]:
-        for direction, more in directions.items():
+    def variants(data: Path, work: Path) -> Iterator[Variant]:
+        for direction, options in directions.items():
             pairs, dev, test = _caption_files(data, direction, work)
-            yield Part(direction, config, pairs, dev, test, more=more)
+            yield Variant(direction, config, pairs, dev, test, train_options=options)
 
-    return parts
+    return variants
 
 
 def _caption_files(data: Path, direction: str, work: Path) -> list[Path]:
     return [
-        joined(
+        join_columns(
             [
                 data / "multi30k" / "tok" / f"{split}.lc.norm.tok.{language}.gz"
                 for language in direction.split("-")
@@ -60,49 +60,49 @@ def _caption_files(data: Path, direction: str, work: Path) -> list[Path]:
     ]
 
 
-def _old_spellings(data: Path, work: Path) -> Iterator[Part]:
+def _histnorm(data: Path, work: Path) -> Iterator[Variant]:
     name = "german-ridges"
     paths = [
-        in_context(data / "histnorm" / f"{name}.{split}.tsv.gz", work)
+        add_context(data / "histnorm" / f"{name}.{split}.tsv.gz", work)
         for split in ("train", "dev", "test")
     ]
-    watched = every(5, paths[1], work)
-    yield Part(name, "histnorm", paths[0], paths[1], paths[2], watched)
+    validation = subsample(5, paths[1], work)
+    yield Variant(name, "histnorm", paths[0], paths[1], paths[2], validation)
 
 
-def _chinese(config: str) -> Parts:
-    def parts(data: Path, work: Path) -> Iterator[Part]:
+def _chinese(config: str) -> Variants:
+    def variants(data: Path, work: Path) -> Iterator[Variant]:
         folder = data / "tatoeba" / "eng-cmn"
         pairs, dev, test = (folder / name for name in ("train.tsv.gz", "dev.tsv", "test.tsv"))
         columns = ("--columns", "source=2", "target=1")
-        yield Part("zh-en", config, pairs, dev, test, columns=columns)
+        yield Variant("zh-en", config, pairs, dev, test, columns=columns)
 
-    return parts
+    return variants
 
 
-def _chinese_aligned(data: Path, work: Path) -> Iterator[Part]:
-    """Cut words as those who aligned them did."""
+def _chinese_aligned(data: Path, work: Path) -> Iterator[Variant]:
+    """Tokenize the lines as the hand-aligned ones are."""
     folder = data / "tatoeba" / "eng-cmn"
     names = ("train.tsv.gz", "dev.tsv", "test.tsv")
-    pairs, dev, test = (as_aligned(folder / name, work) for name in names)
-    yield Part("zh-en", "chinese-aligned", pairs, dev, test)
+    pairs, dev, test = (match_alignment_tokens(folder / name, work) for name in names)
+    yield Variant("zh-en", "chinese-aligned", pairs, dev, test)
 
 
-def _couplets(config: str) -> Parts:
-    def parts(data: Path, work: Path) -> Iterator[Part]:
+def _couplets(config: str) -> Variants:
+    def variants(data: Path, work: Path) -> Iterator[Variant]:
         names = ("couplets", "poem-couplets")
         files = [data / name / "train.tsv.gz" for name in names]
-        pairs = one_after_another(files, work / "couplets-and-poems.tsv")
-        yield Part("lines", config, pairs, data / "couplets" / "dev.tsv")
+        pairs = concatenate(files, work / "couplets-and-poems.tsv")
+        yield Variant("lines", config, pairs, data / "couplets" / "dev.tsv")
 
-    return parts
+    return variants
 
 
 def _preset(name: str, **sizes: float) -> Command:
-    more: list[str] = ["--preset", name]
-    for size, value in sizes.items():
-        more += ["--set", f"model.{size}={value}"]
-    return tuple(more)
+    options: list[str] = ["--preset", name]
+    for size, number in sizes.items():
+        options += ["--set", f"model.{size}={number}"]
+    return tuple(options)
 
 
 _RECURRENT = partial(_preset, embedding_size=256, hidden_size=512, dropout=0.3)
@@ -120,87 +120,123 @@ PAPERS = {
         dropout=0.2,
     ),
 }
-"""The models that stand side by side, of about the same size."""
+"""The presets that are compared, at similar sizes."""
 
 
-def _papers(task: Parts, config: str) -> Parts:
-    def parts(data: Path, work: Path) -> Iterator[Part]:
-        (whole,) = task(data, work)
-        for name, more in PAPERS.items():
-            yield Part(name, config, whole.pairs, whole.dev, more=more)
+def _papers(task: Variants, config: str) -> Variants:
+    def variants(data: Path, work: Path) -> Iterator[Variant]:
+        (one,) = task(data, work)
+        for name, options in PAPERS.items():
+            yield Variant(name, config, one.pairs, one.dev, train_options=options)
 
-    return parts
+    return variants
 
 
-def _little(data: Path, work: Path) -> Iterator[Part]:
-    """Few captions: alone, with word vectors of the whole text, and from a model of other text."""
+def _low_resource(data: Path, work: Path) -> Iterator[Variant]:
+    """Few captions: from scratch, with pretrained embeddings, and with a warm start."""
     pairs, dev, _ = _caption_files(data, "de-en", work)
-    vectors = work / "little.vectors"
+    vectors = work / "low-resource.vectors"
     sides = [data / "multi30k" / "tok" / f"train.lc.norm.tok.{x}.gz" for x in ("de", "en")]
-    text = one_after_another(sides, work / "little.text")
-    embed = Before(("embed", text, "--out", vectors))
-    other = data / "tatoeba" / "eng-deu"
+    text = concatenate(sides, work / "low-resource.text")
+    embed = PreparationCommand(("embed", text, "--out", vectors))
+    folder = data / "tatoeba" / "eng-deu"
     columns = ("--columns", "source=2", "target=1")
-    start = Part("start", "little", other / "train.tsv.gz", other / "dev.tsv", columns=columns)
+    tatoeba = folder / "train.tsv.gz", folder / "dev.tsv"
+    pretrained = Variant("pretrained", "low-resource", *tatoeba, columns=columns)
     for count in (1000, 10_000):
         few = first_lines(pairs, count, work)
-        yield Part(f"{count}-alone", "little", few, dev)
-        more: Command = ("--embeddings", vectors)
-        yield Part(f"{count}-vectors", "little", few, dev, more=more, before=embed)
-        yield Part(f"{count}-started", "little-started", few, dev, after=("little", start))
+        yield Variant(f"{count}-scratch", "low-resource", few, dev)
+        yield Variant(
+            f"{count}-embeddings",
+            "low-resource",
+            few,
+            dev,
+            train_options=("--embeddings", vectors),
+            preparation=embed,
+        )
+        initial = ("low-resource", pretrained)
+        config = "low-resource-warm-start"
+        yield Variant(f"{count}-warm-start", config, few, dev, warm_start=initial)
 
 
 TASKS: dict[str, Task] = {
-    "g2p-english": Task(sounds.english, "exact,per", seeds=5),
-    "g2p-languages": Task(sounds.alone, "exact,per", seeds=3),
-    "g2p-together": Task(sounds.together, "exact,per", looks=by_tag),
-    "g2p-after": Task(sounds.after, "exact,per"),
-    "g2p-taught": Task(sounds.taught, "exact,per"),
-    "g2p-taught-alone": Task(sounds.taught_alone, "exact,per"),
-    "inflection": Task(_forms, "exact,cer"),
+    "g2p-english": Task(g2p.english, "exact,per", seeds=5),
+    "g2p-monolingual": Task(g2p.monolingual, "exact,per", seeds=3),
+    "g2p-multilingual": Task(g2p.multilingual, "exact,per", analyze=exact_by_tag),
+    "g2p-fine-tuned": Task(g2p.fine_tuned, "exact,per"),
+    "g2p-distilled": Task(g2p.distilled, "exact,per"),
+    "g2p-distilled-monolingual": Task(g2p.distilled_monolingual, "exact,per"),
+    "inflection": Task(_inflection, "exact,cer"),
     "multi30k-vaswani2017": Task(
-        _captions("multi30k-vaswani2017", {"en-de": READ_TWICE, "de-en": ()}),
+        _captions("multi30k-vaswani2017", {"en-de": R_DROP, "de-en": ()}),
         "bleu:none,chrf",
         seeds=3,
     ),
     "multi30k-bahdanau2015": Task(
         _captions("multi30k-bahdanau2015", {"de-en": ()}), "bleu:none,chrf", seeds=3
     ),
-    "histnorm": Task(_old_spellings, "exact,cer", scoring=("--each-line",)),
+    "histnorm": Task(_histnorm, "exact,cer", scoring=("--each-line",)),
     "chinese-bahdanau2015": Task(_chinese("chinese-bahdanau2015"), "bleu,chrf", gold="zhen"),
     "chinese-vaswani2017": Task(_chinese("chinese-vaswani2017"), "bleu,chrf", gold="zhen"),
     "chinese-aligned": Task(_chinese_aligned, "bleu:none,chrf", gold="zhen"),
-    "couplets": Task(_couplets("couplets"), "bleu:char,cer", seeds=3, looks=looked_at),
+    "couplets": Task(_couplets("couplets"), "bleu:char,cer", seeds=3, analyze=score_couplets),
     "couplets-without-attention": Task(
-        _couplets("couplets-without-attention"), "bleu:char,cer", seeds=3, looks=looked_at
+        _couplets("couplets-without-attention"), "bleu:char,cer", seeds=3, analyze=score_couplets
     ),
     "papers-captions": Task(
         _papers(_captions("papers-captions", {"de-en": ()}), "papers-captions"), "bleu:none,chrf"
     ),
-    "papers-sounds": Task(_papers(sounds.english, "papers-sounds"), "exact,per"),
-    "little": Task(_little, "bleu:none,chrf"),
+    "papers-sounds": Task(_papers(g2p.english, "papers-sounds"), "exact,per"),
+    "low-resource": Task(_low_resource, "bleu:none,chrf"),
 }
 
 
-def _automatic(task: Task, parts: Parts) -> Task:
-    """Leave all settings to be chosen, and nothing else."""
+def _auto_configure(task: Task, variants: Variants) -> Task:
+    """Leave every setting to auto-configuration, and change nothing else."""
 
-    def chosen(data: Path, work: Path) -> Iterator[Part]:
-        for part in parts(data, work):
-            yield replace(part, config=None, more=())
+    def without_settings(data: Path, work: Path) -> Iterator[Variant]:
+        for variant in variants(data, work):
+            yield replace(variant, config=None, train_options=())
 
-    return replace(task, parts=chosen, seeds=1, gold=None, looks=None)
+    return replace(task, variants=without_settings, seeds=1, gold=None, analyze=None)
 
 
-AUTOMATIC = {
-    "automatic-sounds": "g2p-languages",
-    "automatic-forms": "inflection",
-    "automatic-captions": "multi30k-vaswani2017",
-    "automatic-spellings": "histnorm",
-    "automatic-chinese": "chinese-bahdanau2015",
+AUTO_CONFIGURED = {
+    "auto-configured-g2p": "g2p-monolingual",
+    "auto-configured-inflection": "inflection",
+    "auto-configured-captions": "multi30k-vaswani2017",
+    "auto-configured-histnorm": "histnorm",
+    "auto-configured-chinese": "chinese-bahdanau2015",
 }
-"""What somebody has who gives the files and no settings, and the recipe that this stands beside."""
+"""Tasks with the files of a recipe but without its settings, and the recipe of each."""
 
-for _name, _recipe in AUTOMATIC.items():
-    _parts = partial(_forms, lemmas=False) if _recipe == "inflection" else TASKS[_recipe].parts
-    TASKS[_name] = _automatic(TASKS[_recipe], _parts)
+for _name, _recipe in AUTO_CONFIGURED.items():
+    _lemmas = partial(_inflection, lemmas=False)
+    _variants = _lemmas if _recipe == "inflection" else TASKS[_recipe].variants
+    TASKS[_name] = _auto_configure(TASKS[_recipe], _variants)
+
+RENAMED_TASKS = {
+    "g2p-languages": "g2p-monolingual",
+    "g2p-together": "g2p-multilingual",
+    "g2p-after": "g2p-fine-tuned",
+    "g2p-taught": "g2p-distilled",
+    "g2p-taught-alone": "g2p-distilled-monolingual",
+    "little": "low-resource",
+    "automatic-sounds": "auto-configured-g2p",
+    "automatic-forms": "auto-configured-inflection",
+    "automatic-captions": "auto-configured-captions",
+    "automatic-spellings": "auto-configured-histnorm",
+    "automatic-chinese": "auto-configured-chinese",
+}
+"""Former names, which the command line still accepts, and the present ones."""
+
+RENAMED_VARIANTS = {
+    f"{count}-{former}": f"{count}-{present}"
+    for count in (1000, 10_000)
+    for former, present in (
+        ("alone", "scratch"),
+        ("vectors", "embeddings"),
+        ("started", "warm-start"),
+    )
+}
+"""Former names of variants of `low-resource`."""

@@ -87,8 +87,8 @@ def test_the_pictures_are_drawn(tmp_path):
     command = [sys.executable, "-m", "examples", "--out", str(tmp_path)]
     run = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     assert run.stdout.endswith("Next: open the pictures, then read docs/attention.md\n")
-    drawn = sorted(path.name for path in tmp_path.iterdir())
-    assert drawn == ["kernel_regression.png", "positions.png", "self_attention.png", "why_sqrt.png"]
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["kernel_regression.png", "positions.png", "self_attention.png", "why_sqrt.png"]
     for path in tmp_path.iterdir():
         assert path.read_bytes().startswith(b"\x89PNG")
         assert path.stat().st_size > 20_000

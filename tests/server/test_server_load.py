@@ -51,7 +51,7 @@ def test_sixteen_clients_for_some_seconds(shared):
     assert set(traffic.statuses) <= {200, 429}
     assert check(traffic, shared.files[0]) >= 30
     assert len(traffic.times) >= 30
-    assert traffic.growth(warm=1.5) < 0.1
+    assert traffic.growth(warmup=1.5) < 0.1
 
 
 @pytest.mark.slow
@@ -79,7 +79,7 @@ def test_sixty_four_clients_for_a_minute(tmp_path, record_property):
         assert growth < 0.05
         name = "batched" if batching != "1" else "alone"
         record_property(f"{name} requests", traffic.statuses[200])
-        record_property(f"{name} requests/s", round(traffic.pace, 1))
+        record_property(f"{name} requests/s", round(traffic.requests_per_second, 1))
         for share in (0.5, 0.95, 0.99):
             record_property(f"{name} p{share * 100:g} ms", round(1000 * traffic.quantile(share)))
         record_property(f"{name} memory growth %", round(100 * growth, 2))

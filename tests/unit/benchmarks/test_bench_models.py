@@ -1,12 +1,13 @@
-"""The plain models: one definition of stepping and training, sizes as ours, costs as counted."""
+"""The baseline: steps agree with training, sizes with regard, costs with the roofline."""
 
 import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from benchmarks import floors, gpu, ours
-from benchmarks.plain import BOS, PAD, Plan, batches, make, padded, train
-from benchmarks.plain_search import search
+from benchmarks import gpu, roofline
+from benchmarks.baseline import BOS, PAD, TrainingPlan, batches, build_baseline, pad, train
+from benchmarks.baseline_search import search
+from benchmarks.regard import model_config
 from regard.models.build import build
 
 KINDS = ("additive", "bilinear", "transformer")
@@ -14,10 +15,10 @@ SIZES = (17, 23)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_stepping_is_what_was_trained(kind):
+def test_decoding_steps_have_the_logits_of_training(kind):
     torch.manual_seed(1)
-    model = make(kind, SIZES).eval()
-    source = padded([[5, 6, 7, 2], [8, 2]])
+    model = build_baseline(kind, SIZES).eval()
+    source = pad([[5, 6, 7, 2], [8, 2]])
     fed = torch.tensor([[BOS, 4, 9], [BOS, 11, 12]])
     with torch.inference_mode():
         expected = model(source, fed)
@@ -28,43 +29,43 @@ def test_stepping_is_what_was_trained(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_our_model_has_the_matrices_of_the_plain_one(kind):
+def test_the_model_of_regard_has_the_matrices_of_the_baseline(kind):
     counts = [
         sum(weight.numel() for weight in model.parameters() if weight.ndim > 1)
-        for model in (make(kind, SIZES), build(ours.model(kind), *SIZES))
+        for model in (build_baseline(kind, SIZES), build(model_config(kind), *SIZES))
     ]
-    # the plain first state has as large a matrix, the plain score a row where ours has a vector
+    # the initial state has as large a matrix; the score has a row in the place of a vector
     assert counts[0] - (512 if kind == "additive" else 0) == counts[1]
 
 
 class Trap:
-    """The likeliest first word leads nowhere: 3 then anything, where 4 is sure of its end."""
+    """The likeliest first token is a trap: 3 continues in many ways, 4 surely ends."""
 
     def start(self, source):
         return (source,), (source[:, 0],)
 
-    def step(self, memory, state, words):
-        after = {
+    def step(self, memory, state, tokens):
+        probabilities = {
             BOS: [0, 0, 0, 0.6, 0.4, 0, 0],
             3: [0, 0, 0.2, 0, 0, 0.4, 0.4],
             4: [0, 0, 1, 0, 0, 0, 0],
         }
-        rows = [after.get(int(word), [0, 0, 1, 0, 0, 0, 0]) for word in words]
+        rows = [probabilities.get(int(token), [0, 0, 1, 0, 0, 0, 0]) for token in tokens]
         return state, torch.tensor(rows).clamp(min=1e-9).log()
 
 
-def test_a_beam_finds_what_greed_does_not():
+def test_beam_search_avoids_the_trap_of_greedy_search():
     source = torch.tensor([[7], [8]])
     assert search(Trap(), source, 1, 9) == [[3, 5], [3, 5]]
-    # log 0.4 over two words against log 0.24 over three
+    # log 0.4 over two tokens against log 0.24 over three
     assert search(Trap(), source, 5, 9) == [[4], [4]]
 
 
-def test_an_output_has_at_most_so_many_words():
+def test_an_output_has_at_most_max_length_tokens():
     assert search(Trap(), torch.tensor([[7]]), 1, 1) == [[3]]
 
 
-def test_sorted_batches_hold_lines_of_like_length():
+def test_bucketed_batches_hold_lines_of_similar_length():
     pairs = [([4] * (n % 7 + 1), [4] * (n % 5 + 1)) for n in range(70)]
     lengths = {
         bucketed: sum(
@@ -76,47 +77,47 @@ def test_sorted_batches_hold_lines_of_like_length():
     assert lengths[True] < lengths[False]
 
 
-def test_training_says_how_many_tokens_there_were(capsys):
-    model = make("bilinear", SIZES)
-    train(model, [([4, 5, 2], [6, 2])] * 8, Plan(updates=2, rows=4, every=1))
-    said = capsys.readouterr().out.splitlines()
-    assert [line.startswith(f'{{"step": {n}, "tokens": {8 * n}') for n, line in enumerate(said, 1)]
-    assert len(said) == 2
+def test_training_prints_the_number_of_tokens(capsys):
+    model = build_baseline("bilinear", SIZES)
+    train(model, [([4, 5, 2], [6, 2])] * 8, TrainingPlan(updates=2, rows=4, report_every=1))
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.startswith(f'{{"step": {n}, "tokens": {8 * n}') for n, line in enumerate(lines, 1)]
+    assert len(lines) == 2
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_floor_counts_the_products_that_are_computed(kind):
+def test_the_roofline_counts_the_products_that_are_computed(kind):
     S, T = 7, 5
-    source, fed = torch.full((floors.B, S), 4), torch.full((floors.B, T), 4)
-    model = make(kind, SIZES)
+    source, fed = torch.full((roofline.B, S), 4), torch.full((roofline.B, T), 4)
+    model = build_baseline(kind, SIZES)
     with FlopCounterMode(display=False) as counter, torch.no_grad():
         model(source, fed)
-    count = floors.transformer(S, T, SIZES[1])
+    count = roofline.count_transformer(S, T, SIZES[1])
     if kind != "transformer":
-        count = floors.recurrent(S, T, SIZES[1], kind)
-    # the first state and the vector of the score are left out
+        count = roofline.count_recurrent(S, T, SIZES[1], kind)
+    # the initial state and the vector of the score are left out
     assert 2 * (count.large + count.steps) == pytest.approx(counter.get_total_flops(), rel=0.02)
 
 
-@pytest.mark.parametrize("who", ["plain", "ours"])
-def test_what_a_gpu_is_to_time_runs_here_too(who):
-    for what, sizes in (
+@pytest.mark.parametrize("contender", ["baseline", "regard"])
+def test_the_workloads_of_a_gpu_run_on_a_cpu_too(contender):
+    for part, sizes in (
         ("attention", {"B": 2, "T": 3, "S": 5, "A": 7, "N": 11}),
         ("decoder", {"B": 2, "T": 3, "S": 5, "D": 8}),
     ):
-        took = gpu.timed(getattr(gpu, what)(who, "cpu", sizes), "cpu", 1)
-        assert took["milliseconds"] > 0
-    if who == "plain":
+        workload = getattr(gpu, part)(contender, "cpu", sizes)
+        assert gpu.time_workload(workload, "cpu", 1)["milliseconds"] > 0
+    if contender == "baseline":
         sizes = {"B": 2, "T": 3, "S": 5, "D": 8, "E": 6, "V": 13}
-        gpu.rnnsearch(who, "cpu", sizes)()
+        gpu.rnnsearch(contender, "cpu", sizes)()
 
 
 def test_a_wider_beam_repeats_the_steps_but_not_the_source():
     for kind in ("recurrent", "transformer"):
-        one, five, six = (floors.decoded(kind, 7.5, 7.4, 45, beam) for beam in (1, 5, 6))
+        one, five, six = (roofline.count_decoding(kind, 7.5, 7.4, 45, beam) for beam in (1, 5, 6))
         step = six - five
         assert five == pytest.approx(one + 4 * step)
         assert 0 < one - step < one
-    # two matrices of 512 × 512 are multiplied by each letter, eight by each symbol
-    assert floors.decoded("recurrent", 0, 1, 0, 1) == 8 * 512**2
-    assert floors.decoded("recurrent", 1, 0, 0, 1) == 6 * 256**2 + 2 * 512**2
+    # two matrices of 512 × 512 are multiplied by each letter, eight by each token
+    assert roofline.count_decoding("recurrent", 0, 1, 0, 1) == 8 * 512**2
+    assert roofline.count_decoding("recurrent", 1, 0, 0, 1) == 6 * 256**2 + 2 * 512**2

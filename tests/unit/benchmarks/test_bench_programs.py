@@ -1,4 +1,4 @@
-"""Following a program: what it printed and took, and that nothing of it is left."""
+"""Following a program: its output and its costs, and that no process of it is left."""
 
 import os
 import subprocess
@@ -20,37 +20,37 @@ time.sleep(60)
 
 def test_a_program_is_followed_to_its_end():
     code = "import os; print('one'); print(os.environ['OMP_NUM_THREADS'], os.environ['OTHER'])"
-    ran = follow([sys.executable, "-c", code], threads=3, variables={"OTHER": "here"})
-    assert [line for _, line in ran.lines] == ["one\n", "3 here\n"]
-    assert ran.code == 0
-    assert not ran.stopped
-    assert ran.expected("it") is ran
-    assert 0 < ran.lines[0][0] <= ran.seconds
-    assert ran.peak > 1_000_000
+    program = follow([sys.executable, "-c", code], threads=3, variables={"OTHER": "here"})
+    assert [line for _, line in program.lines] == ["one\n", "3 here\n"]
+    assert program.exit_code == 0
+    assert not program.stopped
+    assert program.check("it") is program
+    assert 0 < program.lines[0][0] <= program.seconds
+    assert program.peak_bytes > 1_000_000
 
 
-def test_enough_ends_a_program_and_what_it_started():
-    ran = follow([sys.executable, "-c", CHILD], threads=1, enough=lambda line: True)
-    assert ran.stopped
-    assert ran.seconds < 30
-    child = int(ran.text)
-    assert ran.expected("it") is ran
-    _gone(child)
+def test_a_stop_condition_ends_a_program_and_its_children():
+    program = follow([sys.executable, "-c", CHILD], threads=1, stop_condition=lambda line: True)
+    assert program.stopped
+    assert program.seconds < 30
+    child = int(program.text)
+    assert program.check("it") is program
+    _wait_until_gone(child)
 
 
 OUTER = """
 import sys
-from benchmarks.programs import end_with_us, follow
-end_with_us()
+from benchmarks.programs import exit_on_sigterm, follow
+exit_on_sigterm()
 inner = "import os, time; print(os.getpid(), flush=True); time.sleep(60)"
-def tell(line):
+def print_line(line):
     print(line, end="", flush=True)
     return False
-follow([sys.executable, "-c", inner], threads=1, enough=tell)
+follow([sys.executable, "-c", inner], threads=1, stop_condition=print_line)
 """
 
 
-def test_whoever_is_ended_leaves_nothing_running():
+def test_a_terminated_program_leaves_nothing_running():
     outer = subprocess.Popen(
         [sys.executable, "-c", OUTER], stdout=subprocess.PIPE, text=True, cwd=ROOT
     )
@@ -58,11 +58,11 @@ def test_whoever_is_ended_leaves_nothing_running():
     outer.terminate()
     outer.communicate()
     assert outer.returncode == 143
-    _gone(inner)
+    _wait_until_gone(inner)
 
 
-def _gone(process):
-    # a process that nobody waits for is gone a moment later
+def _wait_until_gone(process):
+    # a process that nobody waits for disappears a moment later
     for _ in range(100):
         if not _runs(process):
             return
@@ -79,16 +79,14 @@ def _runs(process):
         return file.read().rpartition(")")[2].split()[0] != "Z"
 
 
-def test_a_program_over_its_limit_is_ended():
-    ran = follow([sys.executable, "-c", "import time; time.sleep(60)"], threads=1, limit=0.5)
-    assert ran.code == -9
-    assert not ran.stopped
+def test_a_program_over_its_time_is_ended():
+    program = follow([sys.executable, "-c", "import time; time.sleep(60)"], threads=1, timeout=0.5)
+    assert program.exit_code == -9
+    assert not program.stopped
 
 
 def test_a_program_that_fails_ends_with_its_last_lines():
-    ran = follow([sys.executable, "-c", "print('a'); raise SystemExit('no')"], threads=1)
+    program = follow([sys.executable, "-c", "print('a'); raise SystemExit('no')"], threads=1)
     with pytest.raises(SystemExit) as refused:
-        ran.expected("the program")
-    assert str(refused.value) == (
-        "the program ended with 1, but it must be 0; its last lines:\na\nno\n"
-    )
+        program.check("the program")
+    assert str(refused.value) == ("the program ended with exit code 1; its last lines:\na\nno\n")

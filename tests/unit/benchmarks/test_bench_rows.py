@@ -1,29 +1,29 @@
-"""A row: whose turn it is, what is compared with what, and what is said of the target."""
+"""A row: the order of turns, the comparison with the baseline, and the verdict on the target."""
 
 import pytest
 
 from benchmarks import run
-from benchmarks.peers import EOLE
+from benchmarks.competitors import EOLE
+from benchmarks.environment import BenchmarkEnvironment
 from benchmarks.rows import (
+    BASELINE,
     FASTEST,
-    OURS,
-    PLAIN,
+    REGARD,
+    BenchmarkRow,
     Contender,
-    Measured,
-    Row,
-    Run,
+    Measurement,
     Target,
+    Turn,
     compare,
     measure,
     to_json,
     verdict,
 )
-from benchmarks.sites import Site
-from benchmarks.table import picture, table
+from benchmarks.table import draw, table
 
 
-def row(*others, target=None, higher=True, rounds=1, **more):
-    return Row(
+def row(*others, target=None, higher=True, rounds=1, **options):
+    return BenchmarkRow(
         "some-row",
         "some work",
         "tokens/s",
@@ -32,139 +32,166 @@ def row(*others, target=None, higher=True, rounds=1, **more):
         {"training": target or Target(1.3, FASTEST, 2.0)},
         higher_is_better=higher,
         rounds=rounds,
-        **more,
+        **options,
     )
 
 
-def saying(name, *values, **more):
-    left = list(values)
-    return Contender(name, lambda: Measured({"training": left.pop(0)}), **more)
+def contender(name, *speeds, **options):
+    left = list(speeds)
+    return Contender(name, lambda: Measurement({"training": left.pop(0)}), **options)
 
 
-def test_the_reference_stands_before_and_after_everybody():
-    plain, ours = saying(PLAIN, *[10.0] * 9), saying(OURS, 1.0, 2.0)
+def test_the_baseline_stands_before_and_after_every_contender():
+    baseline, regard = contender(BASELINE, *[10.0] * 9), contender(REGARD, 1.0, 2.0)
     some = row(
-        plain, ours, saying("peer", 3.0, 4.0, peer=True), saying("x", 5.0, extra=True), rounds=2
+        baseline,
+        regard,
+        contender("rival", 3.0, 4.0, competitor=True),
+        contender("x", 5.0, extra=True),
+        rounds=2,
     )
-    runs = measure(some, lambda run: None)
-    first = [PLAIN, OURS, PLAIN, "peer", PLAIN, "x", PLAIN]
-    assert [run.contender for run in runs] == [*first, PLAIN, OURS, PLAIN, "peer", PLAIN]
-    assert [run.round for run in runs] == [0] * 7 + [1] * 5
+    turns = measure(some, lambda turn: None)
+    first = [BASELINE, REGARD, BASELINE, "rival", BASELINE, "x", BASELINE]
+    assert [turn.contender for turn in turns] == [
+        *first,
+        BASELINE,
+        REGARD,
+        BASELINE,
+        "rival",
+        BASELINE,
+    ]
+    assert [turn.round for turn in turns] == [0] * 7 + [1] * 5
 
 
-def test_each_run_is_compared_with_the_reference_around_it():
-    some = row(saying(PLAIN, 10.0, 30.0, 50.0), saying(OURS, 60.0), saying("peer", 60.0, peer=True))
-    found = compare(some, "training", measure(some, lambda run: None))
-    assert found[OURS].ratios.median == 3.0
-    assert found["peer"].ratios.median == 1.5
-    assert found[PLAIN].figures == (30.0, 10.0, 50.0)
-
-
-def told(value, target, *, higher=True, peers=(("peer", 2.0),)):
-    others = [saying(name, speed, peer=True) for name, speed in peers]
+def test_each_turn_is_compared_with_the_baseline_around_it():
     some = row(
-        saying(PLAIN, *[1.0] * 9), saying(OURS, value), *others, target=target, higher=higher
+        contender(BASELINE, 10.0, 30.0, 50.0),
+        contender(REGARD, 60.0),
+        contender("rival", 60.0, competitor=True),
     )
-    runs = measure(some, lambda run: None)
-    return verdict(some, "training", compare(some, "training", runs))
+    summaries = compare(some, "training", measure(some, lambda turn: None))
+    assert summaries[REGARD].ratios.median == 3.0
+    assert summaries["rival"].ratios.median == 1.5
+    assert summaries[BASELINE].figures == (30.0, 10.0, 50.0)
 
 
-def test_a_target_of_the_fastest_peer_is_reached_or_not():
-    peers = (("slow", 1.0), ("fast", 2.0))
-    assert told(3.0, Target(1.3, FASTEST, 2.0), peers=peers) == (
+def verdict_on(figure, target, *, higher=True, rivals=(("rival", 2.0),)):
+    others = [contender(name, speed, competitor=True) for name, speed in rivals]
+    some = row(
+        contender(BASELINE, *[1.0] * 9),
+        contender(REGARD, figure),
+        *others,
+        target=target,
+        higher=higher,
+    )
+    turns = measure(some, lambda turn: None)
+    return verdict(some, "training", compare(some, "training", turns))
+
+
+def test_a_target_relative_to_the_fastest_competitor_is_reached_or_not():
+    rivals = (("slow", 1.0), ("fast", 2.0))
+    assert verdict_on(3.0, Target(1.3, FASTEST, 2.0), rivals=rivals) == (
         True,
-        "reached: 1.50× fast, wanted 1.3× (aim 2×)",
+        "reached: 1.50× fast, target 1.3× (aim 2×)",
     )
-    assert told(1.3, Target(1.3, FASTEST), peers=peers) == (
+    assert verdict_on(1.3, Target(1.3, FASTEST), rivals=rivals) == (
         False,
-        "not reached: 0.65× fast, wanted 1.3×; 50% short",
+        "not reached: 0.65× fast, target 1.3×; 50% short",
     )
 
 
-def test_a_target_of_one_peer_looks_at_no_other():
-    peers = (("named", 1.0), ("fast", 2.0))
-    assert told(3.0, Target(3.0, "named"), peers=peers)[1] == "reached: 3.00× named, wanted 3×"
+def test_a_target_relative_to_one_competitor_ignores_the_others():
+    rivals = (("named", 1.0), ("fast", 2.0))
+    assert (
+        verdict_on(3.0, Target(3.0, "named"), rivals=rivals)[1] == "reached: 3.00× named, target 3×"
+    )
 
 
-def test_a_target_of_a_peer_that_is_not_there_is_nobodys_to_say():
-    assert told(3.0, Target(3.0, "named")) == (None, "not measured: named is not installed")
-    assert told(3.0, Target(3.0, FASTEST), peers=())[0] is None
+def test_a_target_relative_to_a_missing_competitor_has_no_verdict():
+    assert verdict_on(3.0, Target(3.0, "named")) == (None, "not measured: named is not installed")
+    assert verdict_on(3.0, Target(3.0, FASTEST), rivals=())[0] is None
 
 
-def test_a_limit_is_kept_or_passed():
-    assert told(0.25, Target(0.5), higher=False) == (
+def test_an_absolute_target_is_reached_or_not():
+    assert verdict_on(0.25, Target(0.5), higher=False) == (
         True,
-        "reached: 0.25 tokens/s, wanted 0.5 tokens/s",
+        "reached: 0.25 tokens/s, target 0.5 tokens/s",
     )
-    assert told(1.0, Target(0.5), higher=False) == (
+    assert verdict_on(1.0, Target(0.5), higher=False) == (
         False,
-        "not reached: 1 tokens/s, wanted 0.5 tokens/s; 50% short",
+        "not reached: 1 tokens/s, target 0.5 tokens/s; 50% short",
     )
-    assert told(75_000.0, Target(100_000))[1] == (
-        "not reached: 75,000 tokens/s, wanted 100,000 tokens/s; 25% short"
+    assert verdict_on(75_000.0, Target(100_000))[1] == (
+        "not reached: 75,000 tokens/s, target 100,000 tokens/s; 25% short"
     )
 
 
-def test_the_table_says_who_how_fast_and_whether_it_is_enough(tmp_path):
+def test_the_table_has_contenders_figures_and_verdicts(tmp_path):
     some = row(
-        saying(PLAIN, 1000.0, 1000.0, 1000.0),
-        saying(OURS, 3000.0),
-        saying("peer", 1500.0, peer=True, version="1.2"),
+        contender(BASELINE, 1000.0, 1000.0, 1000.0),
+        contender(REGARD, 3000.0),
+        contender("rival", 1500.0, competitor=True, version="1.2"),
         missing={EOLE.name: "pip install eole"},
     )
-    found = to_json(some, measure(some, lambda run: None))
-    written = table([found]).splitlines()
-    assert "some-row · training: some work" in written
-    assert any(line.split()[:3] == ["regard", "3,000", "tokens/s"] for line in written)
-    assert any(line.split()[:2] == ["peer", "1.2"] and " 1.50 " in line for line in written)
-    assert "  → reached: 2.00× peer, wanted 1.3× (aim 2×)" in written
-    assert "  eole: not measured, since it is not installed; pip install eole would do" in written
-    assert "doubtful" not in table([found])
-    picture([found], tmp_path / "ratios.png")
+    summary = to_json(some, measure(some, lambda turn: None))
+    lines = table([summary]).splitlines()
+    assert "some-row · training: some work" in lines
+    assert any(line.split()[:3] == ["regard", "3,000", "tokens/s"] for line in lines)
+    assert any(line.split()[:2] == ["rival", "1.2"] and " 1.50 " in line for line in lines)
+    assert "  → reached: 2.00× rival, target 1.3× (aim 2×)" in lines
+    sentence = "  eole: not measured, because it is not installed; install it: pip install eole"
+    assert sentence in lines
+    assert "doubtful" not in table([summary])
+    draw([summary], tmp_path / "ratios.png")
     assert (tmp_path / "ratios.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_busy_machine_makes_a_row_doubtful():
-    some = row(saying(PLAIN, 1.0, 1.0), saying(OURS, 1.0), saying("peer", 1.0, peer=True))
-    runs = [Run(0, name, Measured({"training": 1.0}, others=0.7)) for name in (PLAIN, OURS, PLAIN)]
-    written = table([to_json(some, runs)])
-    assert "doubtful: others used up to 0.7 cores meanwhile" in written
+    some = row(
+        contender(BASELINE, 1.0, 1.0),
+        contender(REGARD, 1.0),
+        contender("rival", 1.0, competitor=True),
+    )
+    measurement = Measurement({"training": 1.0}, other_cores=0.7)
+    turns = [Turn(0, name, measurement) for name in (BASELINE, REGARD, BASELINE)]
+    assert "doubtful: other programs used up to 0.7 cores" in table([to_json(some, turns)])
 
 
 def test_a_kernel_whose_test_fails_is_not_timed(tmp_path):
-    def never():
+    def fail():
         raise AssertionError
 
-    some = row(Contender(PLAIN, never), Contender(OURS, never), kernels=True)
-    site = Site(tmp_path, tmp_path, tmp_path)
-    found = run._measured(some, green=False, site=site, profile=False)
-    sentence = "not timed: a test in tests/unit/kernels fails; kernels that pass it would do"
-    assert found == {"row": "some-row", "work": "some work", "refused": sentence}
-    assert sentence in table([found])
+    some = row(Contender(BASELINE, fail), Contender(REGARD, fail), kernels=True)
+    env = BenchmarkEnvironment(tmp_path, tmp_path, tmp_path)
+    summary = run._measure_row(some, tests_pass=False, env=env, profile=False)
+    sentence = "not timed: a test in tests/unit/kernels fails; fix the kernel first"
+    assert summary == {"row": "some-row", "workload": "some work", "refused": sentence}
+    assert sentence in table([summary])
 
 
-def test_a_row_that_is_not_there_is_refused():
+def test_an_unknown_row_is_refused():
     with pytest.raises(SystemExit) as refused:
-        run._chosen(["train"], None)
-    assert str(refused.value).startswith("row = train, but it must be one of train-additive, ")
-    assert str(refused.value).endswith("; train-additive would do")
+        run._select_rows(["train"], None)
+    assert str(refused.value).startswith("Unknown row train; the rows are train-additive, ")
+    assert str(refused.value).endswith(", transformer-g2p.")
 
 
 def test_a_row_that_needs_a_gpu_is_refused_without_one():
     with pytest.raises(SystemExit) as refused:
-        run._chosen(["decoder"], None)
-    assert str(refused.value).startswith("row = decoder, but it must have a GPU; train-additive, ")
-    assert run._chosen(["decoder"], "a GPU") == ["decoder"]
+        run._select_rows(["decoder"], None)
+    assert str(refused.value).startswith("Row decoder needs a GPU; without one: train-additive, ")
+    assert run._select_rows(["decoder"], "a GPU") == ["decoder"]
 
 
 def test_without_names_all_rows_are_measured_that_the_machine_can():
-    assert run._chosen([], None) == [*run.CPU]
-    assert run._chosen([], "a GPU") == [*run.CPU, *run.GPU]
+    assert run._select_rows([], None) == [*run.CPU]
+    assert run._select_rows([], "a GPU") == [*run.CPU, *run.GPU]
 
 
-def test_a_peer_that_is_not_there_says_how_to_install_it(tmp_path):
-    there, missing = Site(tmp_path, tmp_path, tmp_path).present([EOLE], lambda peer: Measured({}))
-    assert there == []
+def test_a_missing_competitor_comes_with_its_install_command(tmp_path):
+    env = BenchmarkEnvironment(tmp_path, tmp_path, tmp_path)
+    contenders, missing = env.installed([EOLE], lambda competitor: Measurement({}))
+    assert contenders == []
     assert missing == {
         "eole": "python3 -m venv eole && eole/bin/pip install torch==2.13.0 && "
         "eole/bin/pip install eole==0.6.4 aiohttp"

@@ -1,10 +1,10 @@
-"""A few lines in the place of every data set."""
+"""A few lines for every data set, and how to write them."""
 
 import gzip
 
 PAIRS = "ab\tA B\nba\tB A\nabc\tA B C\nca\tC A\ncab\tC A B\nbb\tB B\n"
 
 
-def written(path, text, packed=True):
+def write(path, text, packed=True):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())

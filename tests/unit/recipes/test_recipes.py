@@ -1,21 +1,20 @@
-"""Recipes: their files are found, their settings are taken, and words for them are made."""
+"""Recipes: their files exist, their settings are valid, and their data is prepared."""
 
 import os
 import tomllib
 from pathlib import Path
 
 import pytest
-from recipes_data import PAIRS, written
+from recipes_data import PAIRS, write
 
 import regard
-from recipes.couplets import copied, looked_at, pattern
-from recipes.files import as_aligned
-from recipes.files import written as write
-from recipes.parts import Job, Lessons
-from recipes.run import graph
-from recipes.tags import by_tag
-from recipes.tasks import AUTOMATIC, TASKS
-from recipes.teach import invented
+from recipes.couplets import copies_characters, repetition_pattern, score_couplets
+from recipes.experiments import RecipeRun, SyntheticData
+from recipes.knowledge_distillation import generate_pseudo_words
+from recipes.preprocessing import match_alignment_tokens, write_if_changed
+from recipes.scheduler import dependency_graph
+from recipes.tag_scores import exact_by_tag
+from recipes.tasks import AUTO_CONFIGURED, TASKS
 from regard.api.automatic import choose
 from regard.api.look import Look
 from regard.config.toml import override
@@ -25,173 +24,181 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_every_recipe_has_its_files_and_settings_that_are_taken(name, data, tmp_path):
-    parts = list(TASKS[name].parts(data, tmp_path))
-    assert parts
-    jobs = [node for node in graph([Job(name, part, 1) for part in parts]) if type(node) is Job]
-    for part in dict.fromkeys(job.part for job in jobs):
-        assert part.pairs.exists()
-        assert part.dev.exists()
-        assert_taken(part)
+def test_every_recipe_has_its_files_and_valid_settings(name, data, tmp_path):
+    variants = list(TASKS[name].variants(data, tmp_path))
+    assert variants
+    steps = dependency_graph([RecipeRun(name, variant, 1) for variant in variants])
+    runs = [step for step in steps if type(step) is RecipeRun]
+    for variant in dict.fromkeys(run.variant for run in runs):
+        assert variant.pairs.exists()
+        assert variant.dev.exists()
+        assert_valid_settings(variant)
 
 
-def assert_taken(part):
-    """A part's settings are taken, and say themselves how long it learns."""
-    if part.settings is None:
-        assert part.more == ()
+def assert_valid_settings(variant):
+    """A variant's settings are valid, and its TOML file decides the number of updates."""
+    options = variant.train_options
+    if variant.settings is None:
+        assert options == ()
         return
-    tree = tomllib.loads(part.settings.read_text())
+    tree = tomllib.loads(variant.settings.read_text())
     pairs = [line.split("\t") for line in PAIRS.splitlines()]
-    said = [part.more[n + 1] for n, word in enumerate(part.more) if word == "--set"]
-    tree = override(tree, said)
-    preset = part.more[1] if part.more[:1] == ("--preset",) else None
+    overrides = [options[n + 1] for n, word in enumerate(options) if word == "--set"]
+    tree = override(tree, overrides)
+    preset = options[1] if options[:1] == ("--preset",) else None
     settings = choose(Look(pairs, "NFC"), tree, preset).settings
     assert build(settings.model, 30, 30).readout is not None
     assert settings.train.max_steps == tree["train"]["max_steps"]
 
 
-def test_sides_are_laid_side_by_side_and_words_stand_between_their_neighbours(data, tmp_path):
-    captions = next(TASKS["multi30k-vaswani2017"].parts(data, tmp_path))
+def test_parallel_files_are_joined_and_words_stand_between_their_neighbors(data, tmp_path):
+    captions = next(TASKS["multi30k-vaswani2017"].variants(data, tmp_path))
     assert captions.pairs.read_text() == "a house\tein haus\na dog\tein hund\n"
-    words = next(TASKS["histnorm"].parts(data, tmp_path))
+    words = next(TASKS["histnorm"].variants(data, tmp_path))
     assert words.dev.read_text() == "<vnd> seyn\tund\nvnd <seyn>\tsein\n"
 
 
-def test_languages_are_named_and_the_scarce_are_read_more_often(data, tmp_path):
-    together, _ = TASKS["g2p-together"].parts(data, tmp_path)
-    assert together.pairs.read_text() == 4 * PAIRS.replace("\t", " xyz\t")
-    assert together.dev.read_text() == PAIRS.replace("\t", " xyz\t")
-    after, other = TASKS["g2p-after"].parts(data, tmp_path)
-    assert after.pairs.read_text() == together.dev.read_text()
-    assert (after.name, other.name) == ("xyz", "xyz-vaswani2017")
-    assert Job("g2p-after", after, 2).needs() == (Job("g2p-together", together, 2),)
+def test_languages_are_tagged_and_low_resource_ones_oversampled(data, tmp_path):
+    multilingual, _ = TASKS["g2p-multilingual"].variants(data, tmp_path)
+    assert multilingual.pairs.read_text() == 4 * PAIRS.replace("\t", " xyz\t")
+    assert multilingual.dev.read_text() == PAIRS.replace("\t", " xyz\t")
+    fine_tuned, other = TASKS["g2p-fine-tuned"].variants(data, tmp_path)
+    assert fine_tuned.pairs.read_text() == multilingual.dev.read_text()
+    assert (fine_tuned.name, other.name) == ("xyz", "xyz-vaswani2017")
+    initial = RecipeRun("g2p-multilingual", multilingual, 2)
+    assert RecipeRun("g2p-fine-tuned", fine_tuned, 2).prerequisites() == (initial,)
 
 
-def test_what_has_no_settings_learns_from_the_same_pairs_as_the_recipe_beside_it(data, tmp_path):
-    for name, recipe in AUTOMATIC.items():
-        ours, theirs = (list(TASKS[x].parts(data, tmp_path)) for x in (name, recipe))
-        assert [x.name for x in ours] == [x.name for x in theirs]
-        assert [x.dev for x in ours] == [x.dev for x in theirs]
+def test_auto_configured_tasks_have_the_pairs_of_their_recipe(data, tmp_path):
+    for name, recipe in AUTO_CONFIGURED.items():
+        automatic, tuned = (list(TASKS[x].variants(data, tmp_path)) for x in (name, recipe))
+        assert [x.name for x in automatic] == [x.name for x in tuned]
+        assert [x.dev for x in automatic] == [x.dev for x in tuned]
         assert TASKS[name].metrics == TASKS[recipe].metrics
         if recipe != "inflection":
-            assert [x.pairs for x in ours] == [x.pairs for x in theirs]
-    # lemmas as their own forms are something that a recipe adds
-    (forms,) = TASKS["automatic-forms"].parts(data, tmp_path)
+            assert [x.pairs for x in automatic] == [x.pairs for x in tuned]
+    # the recipe adds lemmas as their own forms
+    (forms,) = TASKS["auto-configured-inflection"].variants(data, tmp_path)
     assert forms.pairs == data / "sigmorphon2022-inflection" / "xyz_large.train.gz"
     assert forms.columns == ("--columns", "source=1,3", "target=2")
 
 
-def test_sentences_are_cut_as_those_who_aligned_words_cut_them(tmp_path):
+def test_sentences_are_tokenized_as_the_hand_aligned_ones(tmp_path):
     english = "Tom's well-known dog isn't 3 years old, \"he\" said."
-    written(tmp_path / "a.tsv.gz", f"{english}\t汤姆 的狗。\n")
-    cut = "tom 's well-known dog isn 't 3 years old , \" he \" said ."
-    assert as_aligned(tmp_path / "a.tsv.gz", tmp_path).read_text() == f"汤姆的狗。\t{cut}\n"
+    write(tmp_path / "a.tsv.gz", f"{english}\t汤姆 的狗。\n")
+    tokenized = "tom 's well-known dog isn 't 3 years old , \" he \" said ."
+    path = match_alignment_tokens(tmp_path / "a.tsv.gz", tmp_path)
+    assert path.read_text() == f"汤姆的狗。\t{tokenized}\n"
 
 
-def test_a_language_of_thousands_goes_on_from_one_model_and_is_not_taught(data, tmp_path):
+def test_a_medium_resource_language_is_fine_tuned_from_one_model_and_not_distilled(data, tmp_path):
     for size, name in (("medium", "fre"), ("high", "eng")):
         for split in ("train", "dev"):
             path = data / "sigmorphon2021-g2p" / size / f"{name}_{split}.tsv"
-            written(path, PAIRS, packed=False)
-    parts = [*TASKS["g2p-languages"].parts(data, tmp_path)]
-    assert [part.name for part in parts] == ["xyz", "fre", "eng"]
-    after = [*TASKS["g2p-after"].parts(data, tmp_path)]
-    assert [part.name for part in after] == ["xyz", "xyz-vaswani2017", "fre"]
-    assert [part.more for part in after] == [(), (), ("--set", "train.rdrop_alpha=1")]
-    for part in parts + after:
-        assert_taken(part)
-    for task in ("g2p-taught", "g2p-taught-alone"):
-        assert {part.name[:3] for part in TASKS[task].parts(data, tmp_path)} == {"xyz"}
-    together, _ = TASKS["g2p-together"].parts(data, tmp_path)
+            write(path, PAIRS, packed=False)
+    monolingual = [*TASKS["g2p-monolingual"].variants(data, tmp_path)]
+    assert [variant.name for variant in monolingual] == ["xyz", "fre", "eng"]
+    fine_tuned = [*TASKS["g2p-fine-tuned"].variants(data, tmp_path)]
+    assert [variant.name for variant in fine_tuned] == ["xyz", "xyz-vaswani2017", "fre"]
+    options = [variant.train_options for variant in fine_tuned]
+    assert options == [(), (), ("--set", "train.rdrop_alpha=1")]
+    for variant in monolingual + fine_tuned:
+        assert_valid_settings(variant)
+    for task in ("g2p-distilled", "g2p-distilled-monolingual"):
+        assert {variant.name[:3] for variant in TASKS[task].variants(data, tmp_path)} == {"xyz"}
+    multilingual, _ = TASKS["g2p-multilingual"].variants(data, tmp_path)
     tagged = (PAIRS.replace("\t", f" {name}\t") for name in ("xyz", "fre"))
-    assert together.pairs.read_text() == 4 * next(tagged) + next(tagged)
+    assert multilingual.pairs.read_text() == 4 * next(tagged) + next(tagged)
 
 
-def test_what_a_model_needs_is_known_with_all_that_this_needs(data, tmp_path):
-    together = list(TASKS["g2p-together"].parts(data, tmp_path))
-    after = list(TASKS["g2p-after"].parts(data, tmp_path))
-    parts = list(TASKS["g2p-taught"].parts(data, tmp_path))
-    jobs = [Job("g2p-taught", part, 1) for part in parts]
-    found = graph(jobs)
-    teachers = tuple(Job("g2p-after", part, 1) for part in after)
-    # either kind learns the same lessons
-    (lessons,) = {node for node in found if isinstance(node, Lessons)}
-    assert found[lessons] == lessons.teachers == teachers
-    first = [Job("g2p-together", part, 1) for part in together]
-    assert [found[job] for job in jobs] == [(start, lessons) for start in first]
-    assert [found[teacher] for teacher in teachers] == [(start,) for start in first]
-    assert len(found) == 2 + 1 + 2 + 2
+def test_prerequisites_are_followed_to_their_own_prerequisites(data, tmp_path):
+    multilingual = list(TASKS["g2p-multilingual"].variants(data, tmp_path))
+    fine_tuned = list(TASKS["g2p-fine-tuned"].variants(data, tmp_path))
+    variants = list(TASKS["g2p-distilled"].variants(data, tmp_path))
+    students = [RecipeRun("g2p-distilled", variant, 1) for variant in variants]
+    graph = dependency_graph(students)
+    teachers = tuple(RecipeRun("g2p-fine-tuned", variant, 1) for variant in fine_tuned)
+    # both students have the same synthetic data
+    (synthetic,) = {step for step in graph if isinstance(step, SyntheticData)}
+    assert graph[synthetic] == synthetic.teachers == teachers
+    pretrained = [RecipeRun("g2p-multilingual", variant, 1) for variant in multilingual]
+    assert [graph[student] for student in students] == [(run, synthetic) for run in pretrained]
+    assert [graph[teacher] for teacher in teachers] == [(run,) for run in pretrained]
+    assert len(graph) == 2 + 1 + 2 + 2
 
 
-def test_models_of_one_language_teach_another_of_it(data, tmp_path):
-    (part,) = TASKS["g2p-taught-alone"].parts(data, tmp_path)
-    (alone,) = TASKS["g2p-languages"].parts(data, tmp_path)
-    assert (part.name, part.config) == ("xyz", "g2p-low") == (alone.name, alone.config)
-    assert part.lessons.teachers == tuple(Job("g2p-languages", alone, n) for n in (1, 2, 3))
-    assert part.pairs.read_text() == 3 * PAIRS
+def test_monolingual_models_are_distilled_into_one_of_the_same_language(data, tmp_path):
+    (student,) = TASKS["g2p-distilled-monolingual"].variants(data, tmp_path)
+    (teacher,) = TASKS["g2p-monolingual"].variants(data, tmp_path)
+    assert (student.name, student.config) == ("xyz", "g2p-low") == (teacher.name, teacher.config)
+    teachers = tuple(RecipeRun("g2p-monolingual", teacher, n) for n in (1, 2, 3))
+    assert student.synthetic.teachers == teachers
+    assert student.pairs.read_text() == 3 * PAIRS
     words = [line.split("\t")[0] for line in PAIRS.splitlines()]
-    assert part.lessons.unknown.read_text().splitlines() == invented(words, 4000)
+    unlabeled = student.synthetic.unlabeled.read_text().splitlines()
+    assert unlabeled == generate_pseudo_words(words, 4000)
 
 
-def test_invented_words_are_new_and_of_known_pieces():
+def test_pseudo_words_are_new_but_consist_of_known_letter_pairs():
     words = ["banana", "bandana", "canal"]
-    found = invented(words, 20)
-    assert found == invented(words, 20)
-    assert len(found) == len(set(found)) > 3
-    assert not set(found) & set(words)
+    pseudo_words = generate_pseudo_words(words, 20)
+    assert pseudo_words == generate_pseudo_words(words, 20)
+    assert len(pseudo_words) == len(set(pseudo_words)) > 3
+    assert not set(pseudo_words) & set(words)
     pairs = {word[n : n + 2] for word in words for n in range(len(word) - 1)}
-    assert {word[n : n + 2] for word in found for n in range(len(word) - 1)} <= pairs
-    assert max(map(len, found)) <= 7
-    assert {word[0] for word in found} <= {"b", "c"}
-    assert {word[-1] for word in found} <= {"a", "l"}
+    assert {word[n : n + 2] for word in pseudo_words for n in range(len(word) - 1)} <= pairs
+    assert max(map(len, pseudo_words)) <= 7
+    assert {word[0] for word in pseudo_words} <= {"b", "c"}
+    assert {word[-1] for word in pseudo_words} <= {"a", "l"}
 
 
-def test_a_file_that_holds_the_same_is_left_alone(tmp_path):
-    path = write(tmp_path / "a.tsv", "a\n")
+def test_a_file_that_holds_the_same_text_is_not_written(tmp_path):
+    path = write_if_changed(tmp_path / "a.tsv", "a\n")
     os.utime(path, ns=(10, 10))
-    write(path, "a\n")
+    write_if_changed(path, "a\n")
     assert path.stat().st_mtime_ns == 10
-    write(path, "b\n")
+    write_if_changed(path, "b\n")
     assert path.stat().st_mtime_ns != 10
     assert path.read_text() == "b\n"
     assert [*tmp_path.iterdir()] == [path]
 
 
-def test_a_lemma_with_an_unknown_tag_stays_as_it_is(data, tmp_path):
-    (part,) = TASKS["inflection"].parts(data, tmp_path)
-    assert part.pairs.read_text() == "walk\twalked\tV;PST\nwalk\twalk\t?0\n"
+def test_a_lemma_is_added_as_its_own_form_with_an_unknown_tag(data, tmp_path):
+    (variant,) = TASKS["inflection"].variants(data, tmp_path)
+    assert variant.pairs.read_text() == "walk\twalked\tV;PST\nwalk\twalk\t?0\n"
 
 
-def test_couplets_are_looked_at(tmp_path):
-    assert pattern("天天向上") == (0, 0, 2, 3)
-    assert copied("天,地", "人,天")
-    assert not copied("天,地", "人,山")
-    written(tmp_path / "dev.tsv", "2016\t6102\n11\t22\n2016\t2016\n", packed=False)
+def test_couplets_are_scored(tmp_path):
+    assert repetition_pattern("天天向上") == (0, 0, 2, 3)
+    assert copies_characters("天,地", "人,天")
+    assert not copies_characters("天,地", "人,山")
+    write(tmp_path / "dev.tsv", "2016\t6102\n11\t22\n2016\t2016\n", packed=False)
     model = ROOT / "tests" / "compat" / "bahdanau2015.regard"
-    found = looked_at(model, tmp_path / "dev.tsv", "cpu")
-    answers = regard.load(model).translate(["2016", "11"])
-    texts = [answer.text for answer in answers]
-    assert found["shown"] == [["2016", texts[0]], ["11", texts[1]]]
-    alike = [len(text) == size for text, size in zip(texts, (4, 2), strict=True)]
-    assert found["couplets"]["right length"] == 50 * sum(alike)
+    scores = score_couplets(model, tmp_path / "dev.tsv", "cpu")
+    translations = regard.load(model).translate(["2016", "11"])
+    texts = [translation.text for translation in translations]
+    assert scores["samples"] == [["2016", texts[0]], ["11", texts[1]]]
+    same_length = [len(text) == size for text, size in zip(texts, (4, 2), strict=True)]
+    assert scores["couplets"]["right length"] == 50 * sum(same_length)
     both = zip(("6102", "22"), texts, strict=True)
     right = [a == b for x, text in both for a, b in zip(x, text, strict=False)]
-    assert found["couplets"]["character as in the reference"] == 100 * sum(right) / len(right)
-    own = [
+    assert scores["couplets"]["character as in the reference"] == 100 * sum(right) / len(right)
+    diagonal = [
         row.argmax() == place
-        for answer in answers
-        for place, row in enumerate(answer.attention[: len(answer.tokens)])
+        for translation in translations
+        for place, row in enumerate(translation.attention[: len(translation.tokens)])
     ]
-    share = found["couplets"]["largest weight on its own position"]
-    assert share == pytest.approx(100 * sum(own) / len(own))
+    share = scores["couplets"]["largest weight on its own position"]
+    assert share == pytest.approx(100 * sum(diagonal) / len(diagonal))
     assert 0 < share < 100
 
 
 def test_each_tag_is_scored_by_itself(tmp_path):
     model = ROOT / "tests" / "compat" / "bahdanau2015.regard"
     sources = ["12 1", "13 1", "14 2"]
-    texts = [answer.text for answer in regard.load(model).translate(sources)]
+    texts = [translation.text for translation in regard.load(model).translate(sources)]
     lines = [f"{source}\t{text}" for source, text in zip(sources, texts, strict=True)]
     lines[0] += "0"
-    written(tmp_path / "dev.tsv", "\n".join(lines) + "\n", packed=False)
-    assert by_tag(model, tmp_path / "dev.tsv", "cpu") == {"exact by tag": {"1": 50.0, "2": 100.0}}
+    write(tmp_path / "dev.tsv", "\n".join(lines) + "\n", packed=False)
+    scores = exact_by_tag(model, tmp_path / "dev.tsv", "cpu")
+    assert scores == {"exact by tag": {"1": 50.0, "2": 100.0}}

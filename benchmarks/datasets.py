@@ -1,0 +1,119 @@
+"""The same data sets for every contender: words to phonemes, and German to English.
+
+Tokens are separated by spaces, so that every library splits them alike.
+"""
+
+import gzip
+import random
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import cycle, islice
+from pathlib import Path
+from typing import final
+
+Pair = tuple[str, str]
+NUM_TRAIN, NUM_DEV, NUM_LONG = 20_000, 500, 8_000
+VOCABULARY_SIZE = 10_000
+
+
+@final
+@dataclass(frozen=True)
+class BenchmarkDataset:
+    """The files of a data set, and the maximum length of an output."""
+
+    name: str
+    folder: Path
+    max_length: int
+
+    def file(self, part: str, side: str) -> Path:
+        """Return the lines of `train`, `dev`, `long` or `one`, of the `source` or the `target`."""
+        return self.folder / f"{part}.{side}"
+
+    def pairs(self, part: str) -> Path:
+        """Return a file of pairs."""
+        return self.folder / f"{part}.tsv"
+
+    def lines(self, part: str, side: str) -> list[str]:
+        """Read a file of lines."""
+        return self.file(part, side).read_text(encoding="utf-8").splitlines()
+
+    def vocabulary(self, side: str) -> list[str]:
+        """Return the tokens of a side, the most frequent first."""
+        return self.lines("vocabulary", side)
+
+
+def write_dataset(name: str, data: Path, work: Path) -> BenchmarkDataset:
+    """Write the files of a data set unless they are there; `data` holds the original ones."""
+    read, max_length = {"g2p": (_words, 40), "mt": (_sentences, 100)}[name]
+    dataset = BenchmarkDataset(name, work / name, max_length)
+    return dataset if _complete(dataset).exists() else write_pairs(dataset, *read(data))
+
+
+def write_pairs(
+    dataset: BenchmarkDataset, train: Sequence[Pair], dev: Sequence[Pair]
+) -> BenchmarkDataset:
+    """Write the training pairs, the dev pairs and the vocabularies."""
+    _write(dataset, train, dev)
+    _complete(dataset).touch()
+    return dataset
+
+
+def _complete(dataset: BenchmarkDataset) -> Path:
+    return dataset.folder / "complete"
+
+
+def all_words(data: Path) -> list[Pair]:
+    """Return every training word."""
+    return _read_words(data, "train")
+
+
+def _words(data: Path) -> tuple[list[Pair], list[Pair]]:
+    return _read_words(data, "train")[:NUM_TRAIN], _read_words(data, "dev")
+
+
+def _read_words(data: Path, part: str) -> list[Pair]:
+    """Return letters and phonemes of words, each with its first pronunciation, shuffled."""
+    pronunciations: dict[str, str] = {}
+    for line in _read(data / f"cmudict-g2p/g014b2b/{part}.tsv.gz"):
+        word, phonemes = line.split("\t")
+        pronunciations.setdefault(word.lower(), phonemes)
+    pairs = [(" ".join(word), phonemes) for word, phonemes in sorted(pronunciations.items())]
+    random.Random(1).shuffle(pairs)
+    return pairs
+
+
+def _sentences(data: Path) -> tuple[list[Pair], list[Pair]]:
+    def pairs(part: str) -> list[Pair]:
+        names = (f"multi30k/tok/{part}.lc.norm.tok.{side}.gz" for side in ("de", "en"))
+        sides = ([" ".join(line.split()) for line in _read(data / name)] for name in names)
+        return [pair for pair in zip(*sides, strict=True) if all(pair)]
+
+    return pairs("train"), pairs("val")
+
+
+def _read(path: Path) -> list[str]:
+    if not path.exists():
+        raise SystemExit(f"{path} is missing; --data must name a folder that has it")
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        return [line.rstrip("\n") for line in file]
+
+
+def _write(dataset: BenchmarkDataset, train: Sequence[Pair], dev: Sequence[Pair]) -> None:
+    dataset.folder.mkdir(parents=True, exist_ok=True)
+    # the time of a long file less that of a short one excludes the start of a program; the long
+    # one must take seconds, since the start varies by a second
+    long = list(islice(cycle(dev), NUM_LONG))
+    parts = {"train": train, "dev": dev[:NUM_DEV], "long": long, "one": dev[:1]}
+    for part, pairs in parts.items():
+        _write_lines(dataset.pairs(part), (f"{source}\t{target}" for source, target in pairs))
+        for side, lines in zip(("source", "target"), zip(*pairs, strict=True), strict=True):
+            _write_lines(dataset.file(part, side), lines)
+    for number, side in enumerate(("source", "target")):
+        counts = Counter(token for pair in train for token in pair[number].split())
+        vocabulary = sorted(counts, key=lambda token: (-counts[token], token))[:VOCABULARY_SIZE]
+        _write_lines(dataset.file("vocabulary", side), vocabulary)
+
+
+def _write_lines(path: Path, lines: Iterable[str]) -> None:
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
