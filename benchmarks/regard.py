@@ -55,7 +55,7 @@ def model_config(kind: str) -> "ModelConfig":
         decoder=config.LuongDecoderConfig(
             hidden_size=512,
             cell="gru_after",
-            attention=config.AttentionConfig(score=kind, align_size=512),  # type: ignore[arg-type]
+            attention=config.AttentionConfig(score=kind, align_size=512),
         ),
         readout=config.ReadoutConfig(bias=False, dropout=dropout),
     )

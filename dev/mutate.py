@@ -96,7 +96,9 @@ def nearest_tests(mutation: Mutation) -> str:
     """Return the folder of the tests that should fail first."""
     if mutation.path.startswith("server/page/"):
         return "tests/page"
-    folder = {"errors": "config", "saved_model": "model_file"}.get(package(mutation), package(mutation))
+    folder = {"errors": "config", "saved_model": "model_file"}.get(
+        package(mutation), package(mutation)
+    )
     return "tests/server" if folder == "server" else f"tests/unit/{folder}"
 
 

@@ -13,7 +13,7 @@ MULTILINGUAL = {"all": "g2p-multilingual", "all-vaswani2017": "g2p-multilingual-
 OVERSAMPLING = 4
 """How many times a low-resource language occurs in the multilingual training pairs."""
 
-LANGUAGE_OPTIONS: dict[str, Command] = {"fre": ("--set", "train.agreement=1")}
+LANGUAGE_OPTIONS: dict[str, Command] = {"fre": ("--set", "train.rdrop_alpha=1")}
 """Options of single fine-tuned languages: French is trained with R-Drop."""
 
 NUM_TEACHERS = 3

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import pytest
 import torch
-from regard.saved_model import load_model, save_model
 
 from regard import extensions
 from regard.config.model import AttentionConfig, ModelConfig
@@ -18,6 +17,7 @@ from regard.config.toml import settings_from, to_toml, to_tree
 from regard.errors import ConfigError, ModelFileError
 from regard.models import build, preset
 from regard.nn.scores import Score
+from regard.saved_model import load_model, save_model
 from regard.text.tokenizers import Tokenizer, tokenizer_from_json
 from registry import restored
 from small_models import SIZES, saved
