@@ -32,7 +32,7 @@ MAY_IMPORT = {
     "store": {"config", "text", "models"},
     "training": {"config", "text", "data", "models", "search", "metrics", "kernels", "store"},
     "translator": {"config", "store", "models", "text", "data", "search", "viz"},
-    "api": {
+    "pipeline": {
         *("config", "text", "data", "models", "search", "metrics", "kernels", "store"),
         *("training", "translator", "viz"),
     },
@@ -40,7 +40,7 @@ MAY_IMPORT = {
     "server": {"translator", "viz"},
     "cli": {
         *("config", "text", "data", "models", "search", "metrics", "kernels", "store", "nn"),
-        *("encoders", "decoders", "training", "translator", "viz", "api", "demos", "server"),
+        *("encoders", "decoders", "training", "translator", "viz", "pipeline", "demos", "server"),
     },
 }
 # in models, what knows the settings

@@ -182,7 +182,7 @@ def test_an_interrupt_before_the_first_update_says_how_to_go_on_too(run, pairs, 
         raise KeyboardInterrupt
 
     run("train", pairs, *SHORT, "--quiet")
-    monkeypatch.setattr("regard.api.run", interrupted)
+    monkeypatch.setattr("regard.pipeline.run", interrupted)
     answer = run("train", pairs, "--max-steps", 2, "--resume")
     assert answer == (130, "", f"Next: regard train {pairs} --max-steps 2 --resume\n")
     # of the run that was to be written over, nothing is to be gone on with

@@ -16,10 +16,10 @@ from recipes.run import graph
 from recipes.tags import by_tag
 from recipes.tasks import AUTOMATIC, TASKS
 from recipes.teach import invented
-from regard.api.automatic import choose
-from regard.api.look import Look
 from regard.config.toml import override
 from regard.models.build import build
+from regard.pipeline.auto_configuration import auto_configure
+from regard.pipeline.corpus_profile import CorpusProfile
 
 ROOT = Path(__file__).parents[3]
 
@@ -45,7 +45,7 @@ def assert_taken(part):
     said = [part.more[n + 1] for n, word in enumerate(part.more) if word == "--set"]
     tree = override(tree, said)
     preset = part.more[1] if part.more[:1] == ("--preset",) else None
-    settings = choose(Look(pairs, "NFC"), tree, preset).settings
+    settings = auto_configure(CorpusProfile.of(pairs, "NFC"), tree, preset).settings
     assert build(settings.model, 30, 30).readout is not None
     assert settings.train.max_steps == tree["train"]["max_steps"]
 
