@@ -5,9 +5,8 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from regard.atomic_files import replace_file
-
 from recipes.knowledge_distillation import generate_pseudo_words
+from regard.atomic_files import replace_file
 from regard.text.normalize import normalize
 
 _ENGLISH = re.compile(r"'\w+|\w+(?:-\w+)*|\S")

@@ -44,7 +44,7 @@ MAY_IMPORT = {
     "translator": {
         *("config", "saved_model", "models", "inference", "text", "data", "search", "viz"),
     },
-    "api": {
+    "pipeline": {
         *("config", "text", "data", "models", "inference", "search", "metrics", "kernels"),
         *("saved_model", "training", "translator", "viz"),
     },
@@ -53,7 +53,7 @@ MAY_IMPORT = {
     "cli": {
         *("config", "text", "data", "models", "inference", "search", "metrics", "kernels", "nn"),
         *("encoders", "decoders", "model_file", "saved_model", "training", "translator", "viz"),
-        *("api", "demos", "server"),
+        *("pipeline", "demos", "server"),
     },
 }
 # in models, what knows the settings

@@ -4,7 +4,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from regard.api import train
+    from regard.pipeline import train
     from regard.translator import Translation, Translator, load
 
 __version__ = "0.1.0.dev0"
@@ -18,7 +18,7 @@ os.environ.setdefault("MKL_CBWR", "AUTO,STRICT")
 def __getattr__(name: str) -> Any:
     """Import what computes only when it is asked for: `regard --help` needs no torch."""
     if name == "train":
-        from regard.api import train
+        from regard.pipeline import train
 
         return train
     if name in ("Translation", "Translator", "load"):

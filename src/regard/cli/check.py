@@ -1,7 +1,7 @@
 """`regard check`: what a file of pairs looks like, before training."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,9 +11,12 @@ from regard.cli import options
 from regard.cli.options import ColumnNames, Pairs, SourceFile, TargetFile, choice, file_option
 
 if TYPE_CHECKING:
-    from regard.api.automatic import Chosen
     from regard.data.pairs import Pair
     from regard.errors import DataError
+    from regard.pipeline.auto_configuration import AutoSetting
+    from regard.pipeline.corpus_profile import CorpusProfile
+
+BLOCK_PAIRS = 1000
 
 
 def check(
@@ -33,51 +36,69 @@ def check(
     Counts, bad lines, duplicates, lengths, oddities, and what would be chosen. The exit code is 2
     where a line is bad, or where there are too few to learn from.
     """
-    from regard.api.automatic import choose, there_is_a_gpu
-    from regard.api.look import Look, too_few
     from regard.data import check as checker
-    from regard.data.pairs import Columns, Pair, read_pairs
+    from regard.data.pairs import Columns, read_pairs
     from regard.errors import DataError
+    from regard.pipeline.auto_configuration import auto_configure, will_use_gpu
+    from regard.pipeline.corpus_profile import too_few
 
-    origin = options.origin(pairs, source, target, columns)
-    by_column = None if origin.columns is None else Columns.parse(origin.columns)
-    held_out = None if dev is None else list(read_pairs(str(dev), columns=by_column))
-    kept = list(origin.scan()) if origin.readable_once else None
-    read = origin.scan if kept is None else lambda: iter(kept)
-    found = checker.check(read(), dev=held_out)
-    if not found.pairs and found.bad_lines.count == 1:
+    pairs_source = options.pairs_source(pairs, source, target, columns)
+    text_columns = pairs_source.columns
+    by_column = None if text_columns is None else Columns.parse(text_columns)
+    dev_pairs = None if dev is None else list(read_pairs(str(dev), columns=by_column))
+    observer = _Observer()
+    findings = checker.check(observer.observe(pairs_source.scan()), dev=dev_pairs)
+    if not findings.pairs and findings.bad_lines.count == 1:
         # one sentence says it all: there is no such file, or nothing in it
-        raise next(item for item in read() if not isinstance(item, Pair))
-    broken: list[DataError] = []
-    look = Look(_good(read(), broken.append), "NFC")
-    problem = too_few(look, dev=dev is not None)
-    chosen: Sequence[Chosen] = (
-        () if problem else choose(look, {}, on_gpu=there_is_a_gpu({})).reasons
+        raise observer.first_errors[0]
+    profile = observer.profile()
+    problem = too_few(profile, dev=dev is not None)
+    automatic: Sequence[AutoSetting] = (
+        () if problem else auto_configure(profile, {}, on_gpu=will_use_gpu({})).reasons
     )
     if format_ == "json":
-        report = found.to_json() | {"chosen": {one.name: one.value for one in chosen}}
+        report = findings.to_json() | {"chosen": {one.name: one.value for one in automatic}}
         print(json.dumps(report, ensure_ascii=False))
     else:
-        print(checker.render(found), end="")
-        if chosen:
-            print("\nwould be chosen:", *chosen, sep="\n  ")
+        print(checker.render(findings), end="")
+        if automatic:
+            print("\nwould be chosen:", *automatic, sep="\n  ")
     if problem:
-        raise DataError(origin.name, None, problem)
+        raise DataError(pairs_source.name, None, problem)
     # of a file that ends too early, no line can be skipped
-    if format_ == "text" and not broken:
+    if format_ == "text" and not observer.ends_early:
         more: list[object] = [] if dev is None else ["--dev", dev]
-        more += ["--skip-bad-lines"] if found.bad_lines.count else []
-        options.hint("regard", "train", *options.words(origin), *more)
-    if found.bad_lines.count:
+        more += ["--skip-bad-lines"] if findings.bad_lines.count else []
+        options.hint("regard", "train", *options.words(pairs_source), *more)
+    if findings.bad_lines.count:
         raise typer.Exit(2)
 
 
-def _good(
-    items: "Iterator[Pair | DataError]", broken: "Callable[[DataError], None]"
-) -> Iterator[tuple[str, str]]:
-    """Yield the pairs alone; tell of what ends the reading."""
-    for item in items:
-        if not isinstance(item, Exception):
-            yield item.source, item.target
-        elif item.ends_reading:
-            broken(item)
+class _Observer:
+    """Profiles the pairs that the checker reads, so that they are read once."""
+
+    def __init__(self) -> None:
+        from regard.pipeline.corpus_profile import CorpusProfile
+
+        self.first_errors: list[DataError] = []
+        self.ends_early = False
+        self._profile = CorpusProfile("NFC")
+        self._waiting: list[tuple[str, str]] = []
+
+    def observe(self, pairs: "Iterable[Pair | DataError]") -> "Iterator[Pair | DataError]":
+        """Yield pairs and errors as they come."""
+        for pair in pairs:
+            if isinstance(pair, Exception):
+                self.first_errors = self.first_errors or [pair]
+                self.ends_early = self.ends_early or pair.ends_reading
+            else:
+                self._waiting.append((pair.source, pair.target))
+                if len(self._waiting) == BLOCK_PAIRS:
+                    self.profile()
+            yield pair
+
+    def profile(self) -> "CorpusProfile":
+        """Return the profile of the pairs so far."""
+        self._profile.add_pairs(self._waiting)
+        self._waiting = []
+        return self._profile

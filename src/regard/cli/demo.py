@@ -56,23 +56,23 @@ class _Stage:
         kept: bool = True,
     ) -> "Translator":
         """Learn, from the beginning."""
-        from regard.api import Order, run
-        from regard.api.sources import Origin
         from regard.config.toml import to_tree
+        from regard.pipeline import TrainRequest, run
+        from regard.pipeline.pairs_source import PairsSource
 
-        done = run(
-            Order(
-                origin=Origin(pairs),
+        outcome = run(
+            TrainRequest(
+                pairs=PairsSource(pairs),
                 dev=dev,
                 settings=to_tree(settings),
                 out=self.path if kept else None,
                 overwrite=self.overwrite,
             )
         )
-        if done.translator is None:
+        if outcome.translator is None:
             options.hint("regard", *self.words)
-            raise typer.Exit(128 + (done.stopped_by or 2))
-        return done.translator
+            raise typer.Exit(128 + (outcome.stopped_by or 2))
+        return outcome.translator
 
 
 def _dates(seed: int, stage: _Stage) -> None:

@@ -23,9 +23,9 @@ from regard.cli.translate import CHUNK
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
-    from regard.api.sources import Origin
     from regard.metrics.bootstrap import Comparison
     from regard.metrics.scores import MetricScore
+    from regard.pipeline.pairs_source import PairsSource
     from regard.translator import Translator
 
 METRICS = "bleu,chrf,ter,exact,cer,wer"
@@ -105,7 +105,8 @@ def evaluate(
     groups = _groups(models, ensemble)
     translators = [load(*group, device=device) for group in groups]
     form = _form(translators, models)
-    read = _Read(options.origin(pairs, source, target, columns), form, each_line=each_line)
+    pairs_source = options.pairs_source(pairs, source, target, columns)
+    read = _TestSet(pairs_source, form, each_line=each_line)
     outputs = [_outputs(translator, read.sources, search) for translator in translators]
     recipe = _ways(translators, search) | {"lines": len(read.sources), "each_line": each_line}
     recipe |= {"pairs": read.fingerprint, "normalization": form}
@@ -143,16 +144,16 @@ def _groups(models: list[Path], ensemble: bool) -> list[list[Path]]:
 
 
 def _print_alignments(files: list[Path], gold: Path, format_: str, device: str) -> None:
-    from regard.api.alignments import judge_alignments, read_gold
+    from regard.pipeline.alignment_evaluation import evaluate_alignments, read_gold_alignments
     from regard.translator import load
 
     if len(files) != 1:
         problem = f"{len(files)} files are given with --alignments, but it must be one model"
         raise ConfigError("evaluate", [f"{problem}; regard evaluate MODEL --alignments would do"])
     translator = load(files[0], device=device)
-    golds, beyond = read_gold(gold)
+    golds, beyond = read_gold_alignments(gold)
     with bar(len(golds)) as progress:
-        score = judge_alignments(translator, golds, gold, progress)
+        score = evaluate_alignments(translator, golds, gold, progress)
     recipe = {"model": files[0].name, "lines": len(golds), "left_out_links": beyond}
     if format_ == "json":
         print(json.dumps(recipe | {"scores": [score.to_json()]}, ensure_ascii=False))
@@ -190,21 +191,20 @@ def _form(translators: "list[Translator]", models: list[Path]) -> str:
     return forms[0]
 
 
-class _Read:
+class _TestSet:
     """Each source once, with all of its targets, or every line; and the fingerprint of all."""
 
-    def __init__(self, origin: "Origin", form: str, *, each_line: bool) -> None:
-        from regard.api.look import Look, normalized
-        from regard.api.sources import Pairs
+    def __init__(self, source: "PairsSource", form: str, *, each_line: bool) -> None:
+        from regard.pipeline.input_pairs import read_pairs
 
-        pairs = Pairs(origin)
+        spool, profile = read_pairs(source, form)
         by_source: dict[tuple[str, int], list[str]] = {}
-        for number, (line, answer) in enumerate(normalized(pairs, form)):
+        for number, (line, answer) in enumerate(spool.pairs()):
             by_source.setdefault((line, number if each_line else 0), []).append(answer)
         self.sources = [line for line, _ in by_source]
         # a pair that stands there twice is one reference
         self.references = [list(dict.fromkeys(answers)) for answers in by_source.values()]
-        self.fingerprint = Look(pairs, form).fingerprint
+        self.fingerprint = profile.fingerprint
 
 
 def _print(scored: "list[MetricScore]", recipe: dict[str, Any], format_: str) -> None:

@@ -22,7 +22,7 @@ from regard.config.settings import SearchConfig, TrainConfig
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
-    from regard.api.sources import Origin
+    from regard.pipeline.pairs_source import PairsSource
 
 
 Command = Callable[..., None]
@@ -238,26 +238,26 @@ Import = Annotated[
 ]
 
 
-def origin(
+def pairs_source(
     pairs: Path | None, source: Path | None, target: Path | None, columns: tuple[str, str] | None
-) -> "Origin":
+) -> "PairsSource":
     """Return where the pairs are, or say that nobody said."""
-    from regard.api.sources import Origin
+    from regard.pipeline.pairs_source import PairsSource
 
     if pairs is None and source is None and target is None:
         would = "a file of pairs, - for standard input, or --source and --target, would do"
         raise ConfigError("data", [f"no pairs are given; {would}"])
     # as text: a path that is "-" is not equal to "-"
     one, left, right = (None if file is None else str(file) for file in (pairs, source, target))
-    return Origin(one, left, right, None if columns is None else " ".join(columns))
+    return PairsSource(one, left, right, None if columns is None else " ".join(columns))
 
 
-def words(origin: "Origin") -> list[object]:
+def words(source: "PairsSource") -> list[object]:
     """Return the words that say where pairs are, for the next command."""
-    found: list[object] = [] if origin.pairs is None else [origin.pairs]
-    for name, value in (("--source", origin.source), ("--target", origin.target)):
-        found += [] if value is None else [name, value]
-    return found + ([] if origin.columns is None else ["--columns", *origin.columns.split()])
+    arguments: list[object] = [] if source.pairs is None else [source.pairs]
+    for name, path in (("--source", source.source), ("--target", source.target)):
+        arguments += [] if path is None else [name, path]
+    return arguments + ([] if source.columns is None else ["--columns", *source.columns.split()])
 
 
 def table(head: tuple[str, ...], *rows: tuple[str, ...]) -> str:

@@ -82,19 +82,19 @@ def train(
 
     With nothing but a file, every setting is chosen from it.
     """
-    from regard.api import Order
+    from regard.pipeline import TrainRequest
 
-    origin = options.origin(pairs, source, target, columns)
-    said = options.values(seed=seed, max_steps=max_steps, max_minutes=max_minutes)
-    said |= {} if freeze is None else {"freeze": freeze.split(",")}
-    said |= {} if device is None else {"device": device}
-    order = Order(
-        origin=origin,
+    pairs_source = options.pairs_source(pairs, source, target, columns)
+    by_name = options.values(seed=seed, max_steps=max_steps, max_minutes=max_minutes)
+    by_name |= {} if freeze is None else {"freeze": freeze.split(",")}
+    by_name |= {} if device is None else {"device": device}
+    request = TrainRequest(
+        pairs=pairs_source,
         dev=None if dev is None else str(dev),
         preset=preset,
         paper_sizes=paper_sizes,
-        settings=_settings(config, set_ or [], said, quiet=quiet),
-        out=out or Path(f"{origin.stem}.regard"),
+        settings=_settings(config, set_ or [], by_name, quiet=quiet),
+        out=out or Path(f"{pairs_source.stem}.regard"),
         start_from=start_from,
         embeddings=embeddings,
         resume=resume,
@@ -105,19 +105,19 @@ def train(
         quiet=quiet,
     )
     started = time.time()
-    if (stopped := _stopped(order)) is not None:
-        options.hint("regard", *_again(context.obj, order, started))
+    if (stopped := _stopped(request)) is not None:
+        options.hint("regard", *_again(context.obj, request, started))
         raise typer.Exit(128 + stopped)
     if not quiet:
-        options.hint("regard", "translate", order.out)
+        options.hint("regard", "translate", request.out)
 
 
-def _stopped(order: Any) -> int | None:
+def _stopped(request: Any) -> int | None:
     """Train; return the signal that ended it before its time, if one did."""
-    from regard.api import run
+    from regard.pipeline import run
 
     try:
-        return run(order).stopped_by
+        return run(request).stopped_by
     except KeyboardInterrupt:
         # before the first update, or when somebody insisted
         return signal.SIGINT
@@ -125,12 +125,12 @@ def _stopped(order: Any) -> int | None:
         return signal.SIGTERM
 
 
-def _again(words: list[str], order: Any, started: float) -> list[str]:
+def _again(words: list[str], request: Any, started: float) -> list[str]:
     """Return the words that go on with a run, or begin it where it has saved nothing yet."""
     from regard.training.run_folder import RunFolder
 
-    state = RunFolder(order.folder).state
-    if order.overwrite and not (state.exists() and state.stat().st_mtime >= started):
+    state = RunFolder(request.folder).state
+    if request.overwrite and not (state.exists() and state.stat().st_mtime >= started):
         # what is there is still the older run's
         return words
     return [*(word for word in words if word not in ("--resume", "--overwrite")), "--resume"]
@@ -144,14 +144,16 @@ def _settings(
 
     with warnings.catch_warnings(record=True) as renamed:
         warnings.simplefilter("always", RenamedSettingWarning)
-        tree = _tree(config, assignments, by_name)
+        tree = _settings(config, assignments, by_name)
     for sentence in dict.fromkeys(str(warning.message) for warning in renamed):
         if not quiet:
             print(sentence, file=sys.stderr)
     return tree
 
 
-def _tree(config: Path | None, assignments: list[str], by_name: dict[str, Any]) -> dict[str, Any]:
+def _settings(
+    config: Path | None, assignments: list[str], by_name: dict[str, Any]
+) -> dict[str, Any]:
     """Return what was said: the file first, then --set, then options of their own."""
     from regard.config.toml import override, read_settings
     from regard.data.pairs import read_lines

@@ -13,9 +13,10 @@ import os
 import shutil
 import struct
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
-from typing import IO, Any, final
+from typing import IO, Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +32,22 @@ _HEADER = 128
 _CHUNK = 1 << 16
 
 
+class EncodedBlock(NamedTuple):
+    """Some pairs as ids: of each side, the lines end to end, and how long each is."""
+
+    source_ids: NDArray[Any]
+    source_lengths: NDArray[Any]
+    target_ids: NDArray[Any]
+    target_lengths: NDArray[Any]
+
+
 def write_corpus(folder: Path, rows: Iterable[tuple[list[int], list[int]]]) -> "Corpus":
-    """Write rows as they come; the folder is there whole or not at all.
+    """Write rows as they come, as `write_blocks` does."""
+    return write_blocks(folder, _blocks(rows))
+
+
+def write_blocks(folder: Path, blocks: Iterable[EncodedBlock]) -> "Corpus":
+    """Write blocks as they come; the folder is there whole or not at all.
 
     An older corpus in its place is replaced; a folder of anything else is refused.
     """
@@ -44,27 +59,57 @@ def write_corpus(folder: Path, rows: Iterable[tuple[list[int], list[int]]]) -> "
     try:
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(parents=True)
-        _write(unfinished, rows)
+        note = _write(unfinished, blocks)
         _put_in_place(unfinished, folder)
+        # what was hashed as it was written needs no second reading
+        return Corpus(folder, note, check=False)
     except OSError as error:
         raise DataError(str(folder), None, unwritable(error)) from None
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
-    return Corpus.open(folder)
+
+
+def _blocks(rows: Iterable[tuple[list[int], list[int]]]) -> Iterator[EncodedBlock]:
+    """Join rows until a block is full."""
+    sources: list[list[int]] = []
+    targets: list[list[int]] = []
+    size = 0
+    for source, target in rows:
+        sources.append(source)
+        targets.append(target)
+        size += len(source) + len(target)
+        if size >= _CHUNK:
+            yield EncodedBlock(*_joined(sources), *_joined(targets))
+            sources, targets, size = [], [], 0
+    yield EncodedBlock(*_joined(sources), *_joined(targets))
+
+
+def _joined(lines: list[list[int]]) -> tuple[NDArray[Any], NDArray[Any]]:
+    ids = np.fromiter(chain.from_iterable(lines), dtype=np.int32)
+    return ids, np.fromiter(map(len, lines), dtype=np.int32, count=len(lines))
+
+
+def _interleaved(block: EncodedBlock) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the ids of source, target, source, target …, and where each of them ends."""
+    lengths = np.stack([block.source_lengths, block.target_lengths], axis=1).ravel()
+    of_source = np.repeat(np.tile([True, False], len(block.source_lengths)), lengths)
+    ids = np.empty(len(of_source), dtype=_IDS)
+    ids[of_source], ids[~of_source] = block.source_ids, block.target_ids
+    return ids, np.cumsum(lengths, dtype=np.int64)
 
 
 def _replaceable(folder: Path) -> bool:
     return folder.is_dir() and {path.name for path in folder.iterdir()} <= _NAMES
 
 
-def _write(folder: Path, rows: Iterable[tuple[list[int], list[int]]]) -> None:
+def _write(folder: Path, blocks: Iterable[EncodedBlock]) -> dict[str, Any]:
     with open(folder / "ids.npy", "wb") as flat, open(folder / "offsets.npy", "wb") as starts:
         ids, offsets = _Column(flat, _IDS), _Column(starts, _OFFSETS)
-        offsets.extend([0])
-        for source, target in rows:
-            ids.extend(source)
-            offsets.extend([ids.count, ids.count + len(target)])
-            ids.extend(target)
+        offsets.extend(np.zeros(1))
+        for block in blocks:
+            numbers, ends = _interleaved(block)
+            offsets.extend(ids.count + ends)
+            ids.extend(numbers)
         digests = [ids.finish(), offsets.finish()]
     note = {
         "fingerprint": _fingerprint(digests),
@@ -77,6 +122,7 @@ def _write(folder: Path, rows: Iterable[tuple[list[int], list[int]]]) -> None:
         file.flush()
         os.fsync(file.fileno())
     _sync(folder)
+    return note
 
 
 def _put_in_place(unfinished: Path, folder: Path) -> None:
@@ -112,47 +158,40 @@ def _header(kind: np.dtype[Any], count: int) -> bytes:
 
 @final
 class _Column:
-    """An array that grows on disk, a chunk of it in memory."""
+    """An array that grows on disk."""
 
     def __init__(self, file: IO[bytes], kind: np.dtype[Any]) -> None:
         file.write(bytes(_HEADER))
         self.file, self.kind = file, kind
         self.count = 0
-        self.waiting: list[int] = []
         self.digest = hashlib.sha256()
 
-    def extend(self, values: list[int]) -> None:
-        self.waiting += values
-        self.count += len(values)
-        if len(self.waiting) >= _CHUNK:
-            self._flush()
+    def extend(self, numbers: NDArray[Any]) -> None:
+        content = numbers.astype(self.kind, copy=False).tobytes()
+        self.count += len(numbers)
+        self.digest.update(content)
+        self.file.write(content)
 
     def finish(self) -> bytes:
         """Fill in the header, make the file last, and return the digest of what it holds."""
-        self._flush()
         self.file.seek(0)
         self.file.write(_header(self.kind, self.count))
         self.file.flush()
         os.fsync(self.file.fileno())
         return self.digest.digest()
 
-    def _flush(self) -> None:
-        data = np.array(self.waiting, dtype=self.kind).tobytes()
-        self.digest.update(data)
-        self.file.write(data)
-        self.waiting = []
-
 
 @final
 class Corpus:
     """Encoded pairs, read from disk row by row; only where they lie is in memory."""
 
-    def __init__(self, folder: Path, note: dict[str, Any]) -> None:
+    def __init__(self, folder: Path, note: dict[str, Any], *, check: bool = True) -> None:
         self.folder = folder
         self.fingerprint: str = note["fingerprint"]
         self._ids = self._opened("ids.npy", _IDS, note["ids"])
         self._offsets = self._opened("offsets.npy", _OFFSETS, 2 * note["pairs"] + 1)
-        if _fingerprint(map(_digest, (self._ids, self._offsets))) != self.fingerprint:
+        files = (self._ids, self._offsets)
+        if check and _fingerprint(map(_digest, files)) != self.fingerprint:
             raise ValueError("what it holds is not what was written")
         self._read_offsets(note["pairs"])
 

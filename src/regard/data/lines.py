@@ -7,6 +7,7 @@ seen in them, not in the file's name. Memory holds one line, however long the fi
 
 import gzip
 import io
+import math
 import os
 import sys
 import zlib
@@ -26,10 +27,10 @@ STANDARD_INPUT = "standard input"
 
 AnyPath = str | os.PathLike[str]
 
-_GZIP = b"\x1f\x8b"
-_BOM = b"\xef\xbb\xbf"
+GZIP = b"\x1f\x8b"
+BOM = b"\xef\xbb\xbf"
 # a character has at most four bytes; with the line end, no line that is short enough is cut
-_MAX_BYTES = 4 * MAX_CHARACTERS + len(_BOM) + len(b"\r\n")
+_MAX_BYTES = 4 * MAX_CHARACTERS + len(BOM) + len(b"\r\n")
 
 
 def shown(path: AnyPath) -> str:
@@ -42,15 +43,31 @@ def lines(path: AnyPath, *, may_be_empty: bool = False) -> Iterator[str | DataEr
     name, number = shown(path), 0
     try:
         with _opened(path) as file:
-            while (raw := file.readline(_MAX_BYTES)) and (number or raw != _BOM):
+            for line in lines_of(file, name):
                 number += 1
-                try:
-                    whole = _whole(raw, file)
-                    if number == 1:
-                        whole = whole.removeprefix(_BOM)
-                    yield _text(whole)
-                except ValueError as error:
-                    yield DataError(name, number, str(error))
+                yield line
+    except OSError as error:
+        raise DataError(name, number + 1, unreadable(error, name)) from None
+    if number == 0 and not may_be_empty:
+        raise empty_file(name)
+
+
+def lines_of(
+    file: IO[bytes], name: str, number: int = 0, end: float = math.inf
+) -> Iterator[str | DataError]:
+    """Yield the lines of an open file behind the first `number`, those that begin before `end`."""
+    try:
+        while (end == math.inf or file.tell() < end) and (raw := file.readline(_MAX_BYTES)):
+            if number == 0 and raw == BOM:
+                return
+            number += 1
+            try:
+                whole = _whole(raw, file)
+                if number == 1:
+                    whole = whole.removeprefix(BOM)
+                yield _text(whole)
+            except ValueError as error:
+                yield DataError(name, number, str(error))
     except EOFError:
         problem = "the gzip data ends too early; fetching or compressing the file again would do"
         raise DataError(name, number + 1, problem) from None
@@ -59,8 +76,12 @@ def lines(path: AnyPath, *, may_be_empty: bool = False) -> Iterator[str | DataEr
         raise DataError(name, number + 1, problem) from None
     except OSError as error:
         raise DataError(name, number + 1, unreadable(error, name)) from None
-    if number == 0 and not may_be_empty:
-        raise DataError(name, None, "it is empty, but it must hold a line; a file of text would do")
+
+
+def empty_file(name: str) -> DataError:
+    """Return the error of a file without any line."""
+    problem = "it is empty, but it must hold a line; a file of text would do"
+    return DataError(name, None, problem)
 
 
 def _whole(raw: bytes, file: IO[bytes]) -> bytes:
@@ -102,13 +123,13 @@ def _too_long() -> ValueError:
 def _opened(path: AnyPath) -> Iterator[IO[bytes]]:
     """Open a file or standard input, and unpack what is packed."""
     with ExitStack() as stack:
-        raw = _standard_input() if os.fspath(path) == "-" else stack.enter_context(_open(path))
+        raw = _standard_input() if os.fspath(path) == "-" else stack.enter_context(open_bytes(path))
         # one byte, then one more only if it may be gzip: a prompt must not wait for a second
         head = raw.read(1)
-        if head == _GZIP[:1]:
+        if head == GZIP[:1]:
             head += raw.read(1)
         whole: Any = io.BufferedReader(_Rejoined(head, raw))
-        if head == _GZIP:
+        if head == GZIP:
             # the outer buffer cuts lines in C; GzipFile's own readline is many times slower
             whole = io.BufferedReader(stack.enter_context(gzip.GzipFile(fileobj=whole, mode="rb")))
         yield whole
@@ -120,7 +141,8 @@ def _standard_input() -> IO[bytes]:
     return sys.stdin.buffer
 
 
-def _open(path: AnyPath) -> IO[bytes]:
+def open_bytes(path: AnyPath) -> IO[bytes]:
+    """Open a file as bytes, or raise what is wrong with its path."""
     name = os.fspath(path)
     try:
         return open(name, "rb")

@@ -120,12 +120,12 @@ def scan(
     if wrong := list(_wrong_arguments(path, columns, source, target)):
         raise ConfigError("data", wrong)
     if path is None:
-        return _to_the_end(_parallel(source or "", target or ""))
+        return to_the_end(_parallel(source or "", target or ""))
     if columns:
-        return _to_the_end(_one_file(path, _chosen(columns)))
+        return to_the_end(_one_file(path, _chosen(columns)))
     if not os.path.isfile(path) or os.fspath(path) == "-":
-        return _to_the_end(_one_file(path, _FirstDecides()))
-    return _to_the_end(_one_file(path, _json_object if _holds_json(path) else _two_columns))
+        return to_the_end(_one_file(path, _FirstDecides()))
+    return to_the_end(_one_file(path, _json_object if holds_json(path) else two_columns))
 
 
 def read_lines(path: AnyPath) -> Iterator[tuple[int, str]]:
@@ -145,11 +145,12 @@ def _wrong_arguments(
         )
     elif path is None and "-" in (source, target) and source == target:
         yield "source = - and target = -, but one of them must be a file; a TSV on - would do"
-    if columns is not None and (path is None or _holds_json(path)):
+    if columns is not None and (path is None or holds_json(path)):
         yield f"columns = {columns}, but only a TSV has columns; leaving it out would do"
 
 
-def _holds_json(path: AnyPath) -> bool:
+def holds_json(path: AnyPath) -> bool:
+    """Whether a file is named like JSON lines."""
     return shown(path).lower().endswith(_JSON)
 
 
@@ -160,7 +161,8 @@ def _strict(items: Iterator[T | DataError]) -> Iterator[T]:
         yield item
 
 
-def _to_the_end(items: Iterator[Pair | DataError]) -> Iterator[Pair | DataError]:
+def to_the_end(items: Iterator[T | DataError]) -> Iterator[T | DataError]:
+    """Yield what ends the reading as the last, instead of raising it."""
     try:
         yield from items
     except DataError as error:
@@ -169,8 +171,14 @@ def _to_the_end(items: Iterator[Pair | DataError]) -> Iterator[Pair | DataError]
 
 
 def _one_file(path: AnyPath, split: Split) -> Iterator[Pair | DataError]:
-    name = shown(path)
-    for number, line in enumerate(lines(path), start=1):
+    return split_lines(lines(path), shown(path), split)
+
+
+def split_lines(
+    numbered: Iterator[str | DataError], name: str, split: Split, before: int = 0
+) -> Iterator[Pair | DataError]:
+    """Cut lines, which stand behind the first `before` of a file, into pairs."""
+    for number, line in enumerate(numbered, start=before + 1):
         if isinstance(line, DataError):
             yield line
             continue
@@ -190,7 +198,8 @@ def _pair(source: str, target: str, name: str, number: int) -> Pair:
     return Pair(source, target, name, number)
 
 
-def _two_columns(line: str) -> tuple[str, str]:
+def two_columns(line: str) -> tuple[str, str]:
+    """Cut a line of a TSV that has one tab."""
     source, *targets = line.split("\t")
     if not targets:
         raise ValueError(
@@ -212,7 +221,7 @@ class _FirstDecides:
         self.split: Split | None = None
 
     def __call__(self, line: str) -> tuple[str, str]:
-        self.split = self.split or (_json_object if _begins_json(line) else _two_columns)
+        self.split = self.split or (_json_object if _begins_json(line) else two_columns)
         return self.split(line)
 
 

@@ -12,7 +12,7 @@ import re
 import sys
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from reprlib import repr as shortened
@@ -34,6 +34,9 @@ CIRCLE = "◌"
 
 SPACE = "▁"
 """What sentencepiece writes for a space."""
+
+UNKNOWN_PIECE = 0
+"""The number that sentencepiece gives to what is no piece of a model."""
 
 RESERVED = SPACE + "▅"
 """What sentencepiece keeps to itself: it writes the first, and drops lines with the second."""
@@ -265,6 +268,14 @@ class Subwords(Tokenizer):
     @override
     def split(self, line: str) -> list[str]:
         return list(self._processor.encode(subword_text(line), out_type=str))
+
+    def pieces(self) -> list[str]:
+        """Return the pieces in the order of their numbers; `UNKNOWN_PIECE` stands for no piece."""
+        return [self._processor.id_to_piece(i) for i in range(self.vocabulary_size)]
+
+    def piece_ids(self, lines: Sequence[str]) -> list[list[int]]:
+        """Cut many lines at once into the numbers of their pieces."""
+        return list(self._processor.encode(list(map(subword_text, lines)), out_type=int))
 
     @override
     def join(self, tokens: Iterable[str]) -> str:

@@ -1,7 +1,7 @@
 """The symbols that a model knows, each with its id; no more than a list and its way back."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import final
@@ -33,7 +33,17 @@ class Vocabulary:
     def build(
         cls, lines: Iterable[Sequence[str]], max_size: int | None = None, min_count: int = 1
     ) -> "Vocabulary":
-        """Count the tokens of lines: most frequent first, ties by code point.
+        """Count the tokens of lines, and rank them as `from_counts` does."""
+        counts: Counter[str] = Counter()
+        for line in lines:
+            counts.update(line)
+        return cls.from_counts(counts, max_size, min_count)
+
+    @classmethod
+    def from_counts(
+        cls, counts: Mapping[str, int], max_size: int | None = None, min_count: int = 1
+    ) -> "Vocabulary":
+        """Rank tokens by their counts: most frequent first, ties by code point.
 
         `max_size` bounds the whole, specials included; what is seen fewer times than `min_count`
         is left out, so that a model meets the unknown while it learns.
@@ -41,9 +51,6 @@ class Vocabulary:
         if max_size is not None and max_size <= len(SPECIALS):
             problem = f"max_size = {max_size}, but it must leave room for a symbol beside the four"
             raise ConfigError("text", [f"{problem} specials; 5 or more would do"])
-        counts: Counter[str] = Counter()
-        for line in lines:
-            counts.update(line)
         most = max(counts.values(), default=min_count)
         if most < min_count:
             problem = f"min_count = {min_count}, but no symbol of a side is seen so many times"

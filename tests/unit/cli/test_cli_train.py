@@ -184,7 +184,7 @@ def test_an_interrupt_before_the_first_update_says_how_to_go_on_too(run, pairs, 
         raise KeyboardInterrupt
 
     run("train", pairs, *SHORT, "--quiet")
-    monkeypatch.setattr("regard.api.run", interrupted)
+    monkeypatch.setattr("regard.pipeline.run", interrupted)
     answer = run("train", pairs, "--max-steps", 2, "--resume")
     assert answer == (130, "", f"Next: regard train {pairs} --max-steps 2 --resume\n")
     # of the run that was to be written over, nothing is to be gone on with
@@ -269,7 +269,7 @@ def test_a_disk_that_is_full_loses_nothing(run, monkeypatch, pairs, disk, uninte
 
 def test_the_new_name_of_a_setting_is_said_once_on_stderr(run, pairs, tmp_path):
     (tmp_path / "old.toml").write_text("[train]\naverage = 1\n")
-    words = ["--set", "train.agreement=0", "--set", "train.average=2", "--config", "old.toml"]
+    words = ["--set", "train.rdrop_alpha=0", "--set", "train.average=2", "--config", "old.toml"]
     answer = run("train", pairs, *SHORT, *words)
     assert (answer.code, answer.out) == (0, "")
     for sentence in (

@@ -1,8 +1,8 @@
 """Train a demo by the very path that its command takes."""
 
-from regard.api import Order, run
-from regard.api.sources import Origin
 from regard.config.toml import to_tree
+from regard.pipeline import TrainRequest, run
+from regard.pipeline.pairs_source import PairsSource
 from regard.text.side import Side
 from regard.text.tokenizers import tokenizer_from_json
 from regard.text.vocabulary import Vocabulary
@@ -10,7 +10,9 @@ from regard.text.vocabulary import Vocabulary
 
 def trained(pairs, settings, dev=None):
     """Teach a model the pairs; validation is on the same ones where there are no others."""
-    order = Order(origin=Origin(pairs), dev=dev or pairs, settings=to_tree(settings), quiet=True)
+    order = TrainRequest(
+        pairs=PairsSource(pairs), dev=dev or pairs, settings=to_tree(settings), quiet=True
+    )
     return run(order).translator
 
 

@@ -15,10 +15,10 @@ from recipes.preprocessing import match_alignment_tokens, write_if_changed
 from recipes.scheduler import dependency_graph
 from recipes.tag_scores import exact_by_tag
 from recipes.tasks import AUTO_CONFIGURED, TASKS
-from regard.api.automatic import choose
-from regard.api.look import Look
 from regard.config.toml import override
 from regard.models.build import build
+from regard.pipeline.auto_configuration import auto_configure
+from regard.pipeline.corpus_profile import CorpusProfile
 
 ROOT = Path(__file__).parents[3]
 
@@ -46,7 +46,7 @@ def assert_valid_settings(variant):
     overrides = [options[n + 1] for n, word in enumerate(options) if word == "--set"]
     tree = override(tree, overrides)
     preset = options[1] if options[:1] == ("--preset",) else None
-    settings = choose(Look(pairs, "NFC"), tree, preset).settings
+    settings = auto_configure(CorpusProfile.of(pairs, "NFC"), tree, preset).settings
     assert build(settings.model, 30, 30).readout is not None
     assert settings.train.max_steps == tree["train"]["max_steps"]
 

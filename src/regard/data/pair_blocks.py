@@ -1,0 +1,152 @@
+"""Pairs many at a time: a plain TSV is cut in C, anything irregular in it line by line.
+
+`scan_blocks` yields what `pairs.scan` yields, errors in their places, but pairs in blocks and
+without their line numbers.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import IO, NamedTuple
+
+from regard.data.lines import (
+    BOM,
+    GZIP,
+    MAX_CHARACTERS,
+    AnyPath,
+    empty_file,
+    lines_of,
+    open_bytes,
+    shown,
+)
+from regard.data.pairs import (
+    Columns,
+    Pair,
+    holds_json,
+    scan,
+    split_lines,
+    to_the_end,
+    two_columns,
+)
+from regard.errors import DataError
+
+BLOCK_BYTES = 1 << 19
+BLOCK_PAIRS = 1 << 12
+_NOT_SEPARATORS = bytes(byte for byte in range(256) if byte not in b"\t\n")
+
+
+class PairBlock(NamedTuple):
+    """Neighbouring pairs: the sources, and the target of each."""
+
+    sources: list[str]
+    targets: list[str]
+
+
+def scan_blocks(
+    path: AnyPath | None = None,
+    *,
+    columns: Columns | None = None,
+    source: AnyPath | None = None,
+    target: AnyPath | None = None,
+) -> Iterator[PairBlock | DataError]:
+    """Yield the pairs of one file or two parallel ones in blocks, and what is wrong with others."""
+    if path is not None and (source, target, columns) == (None, None, None) and _is_plain(path):
+        return to_the_end(_tsv_blocks(path))
+    return in_blocks(scan(path, columns=columns, source=source, target=target))
+
+
+def in_blocks(pairs: Iterable[Pair | DataError]) -> Iterator[PairBlock | DataError]:
+    """Join neighbouring pairs to blocks."""
+    block, size = PairBlock([], []), 0
+    for pair in pairs:
+        full = size >= BLOCK_BYTES or len(block.sources) >= BLOCK_PAIRS
+        if block.sources and (full or isinstance(pair, DataError)):
+            yield block
+            block, size = PairBlock([], []), 0
+        if isinstance(pair, DataError):
+            yield pair
+        else:
+            block.sources.append(pair.source)
+            block.targets.append(pair.target)
+            size += len(pair.source) + len(pair.target)
+    if block.sources:
+        yield block
+
+
+def _is_plain(path: AnyPath) -> bool:
+    """Whether a file is a TSV that can be read again from any place."""
+    if holds_json(path) or os.fspath(path) == "-" or not os.path.isfile(path):
+        return False
+    try:
+        with open_bytes(path) as file:
+            return file.read(len(GZIP)) != GZIP
+    except (DataError, OSError):
+        # the exact path puts it into words
+        return False
+
+
+def _tsv_blocks(path: AnyPath) -> Iterator[PairBlock | DataError]:
+    name, number = shown(path), 0
+    with open_bytes(path) as file:
+        while True:
+            start = file.tell()
+            content = _read_block(file)
+            if content == b"":
+                break
+            block = None if content is None else _cut(content, is_first=number == 0)
+            if block is not None:
+                number += len(block.sources)
+                yield block
+                continue
+            # the exact path names each bad line
+            end = start + (BLOCK_BYTES if content is None else len(content))
+            file.seek(start)
+            counted = _Counted(lines_of(file, name, number, end))
+            yield from in_blocks(split_lines(iter(counted), name, two_columns, number))
+            number += counted.count
+    if number == 0:
+        raise empty_file(name)
+
+
+def _read_block(file: IO[bytes]) -> bytes | None:
+    """Read whole lines; None if the file cannot be read, which the exact path puts into words."""
+    try:
+        content = file.read(BLOCK_BYTES)
+        return content + file.readline(MAX_CHARACTERS)
+    except OSError:
+        return None
+
+
+def _cut(content: bytes, *, is_first: bool) -> PairBlock | None:
+    """Cut a block of lines that all have one tab and text on both sides; None of any other."""
+    content = content.removeprefix(BOM) if is_first else content
+    if b"\r" in content:
+        content = content.replace(b"\r\n", b"\n")
+        content = content if content.endswith(b"\n") else content.removesuffix(b"\r")
+    content = content.removesuffix(b"\n")
+    separators = content.translate(None, _NOT_SEPARATORS)
+    if separators + b"\n" != b"\t\n" * (len(separators) // 2 + 1):
+        return None
+    # below so many bytes, no line has too many characters
+    if len(content) > MAX_CHARACTERS or b"\0" in content:
+        return None
+    try:
+        sides = content.decode("utf-8").replace("\n", "\t").split("\t")
+    except UnicodeDecodeError:
+        return None
+    # a blank side
+    if not all(map(str.strip, sides)):
+        return None
+    return PairBlock(sides[0::2], sides[1::2])
+
+
+class _Counted:
+    """Lines, and how many there have been."""
+
+    def __init__(self, lines: Iterable[str | DataError]) -> None:
+        self.lines = lines
+        self.count = 0
+
+    def __iter__(self) -> Iterator[str | DataError]:
+        for line in self.lines:
+            self.count += 1
+            yield line

@@ -1,0 +1,167 @@
+"""The tokens of many lines as numbers, cut once: counted first, numbered by a vocabulary later.
+
+A vocabulary is known only when all lines have been counted. Until then a token has an index of its
+own: its code point, its piece in a subword model, or the order in which it was first seen.
+"""
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any, NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import override
+
+from regard.symbols import UNKNOWN
+from regard.text.tokenizers import UNKNOWN_PIECE, Characters, Subwords, Tokenizer
+from regard.text.vocabulary import Vocabulary
+
+
+class IndexedLines(NamedTuple):
+    """The tokens of some lines end to end, and how many each line has."""
+
+    indexes: NDArray[np.int32]
+    lengths: NDArray[np.int32]
+
+
+class TokenIndexer(ABC):
+    """Cuts lines into tokens, and counts the tokens of those that it is told to count."""
+
+    def __init__(self) -> None:
+        self._counts = np.zeros(0, dtype=np.int64)
+
+    @abstractmethod
+    def index(self, lines: Sequence[str]) -> IndexedLines:
+        """Cut lines."""
+
+    @abstractmethod
+    def _token(self, index: int) -> str:
+        """Spell the token of an index."""
+
+    def count(self, indexes: NDArray[Any]) -> None:
+        """Count tokens."""
+        self._counts = _add_counts(self._counts, indexes)
+
+    def counts(self) -> Counter[str]:
+        """Return how often each token was counted."""
+        counts: Counter[str] = Counter()
+        for index in np.flatnonzero(self._counts).tolist():
+            # one token may have two indexes
+            counts[self._token(index)] += int(self._counts[index])
+        return counts
+
+    def ids(self, vocabulary: Vocabulary) -> NDArray[np.int32]:
+        """Return the id of each index that was counted."""
+        table = np.full(len(self._counts), UNKNOWN, dtype=np.int32)
+        indexes = np.flatnonzero(self._counts)
+        table[indexes] = vocabulary.ids(map(self._token, indexes.tolist()))
+        return table
+
+
+def make_token_indexer(tokenizer: Tokenizer) -> TokenIndexer:
+    """Return what cuts lines as a tokenizer does, the fastest there is for it."""
+    if isinstance(tokenizer, Characters):
+        return _CharacterIndexer()
+    if isinstance(tokenizer, Subwords):
+        return _PieceIndexer(tokenizer)
+    return _SplitIndexer(tokenizer)
+
+
+def count_characters(text: str) -> Counter[str]:
+    """Count the characters of a text."""
+    counts = _add_counts(np.zeros(0, dtype=np.int64), code_points(text))
+    return Counter({chr(i): int(counts[i]) for i in np.flatnonzero(counts).tolist()})
+
+
+def code_points(text: str) -> NDArray[Any]:
+    """Return a text as numbers."""
+    if text.isascii():
+        return np.frombuffer(text.encode("ascii"), dtype=np.uint8)
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+
+
+def _add_counts(counts: NDArray[np.int64], indexes: NDArray[Any]) -> NDArray[np.int64]:
+    more = np.bincount(indexes, minlength=len(counts))
+    more[: len(counts)] += counts
+    return more
+
+
+def _lengths(lines: Sequence[Sequence[Any]]) -> NDArray[np.int32]:
+    return np.fromiter(map(len, lines), dtype=np.int32, count=len(lines))
+
+
+@final
+class _CharacterIndexer(TokenIndexer):
+    """A character is its code point."""
+
+    @override
+    def index(self, lines: Sequence[str]) -> IndexedLines:
+        return IndexedLines(code_points("".join(lines)).astype(np.int32), _lengths(lines))
+
+    @override
+    def _token(self, index: int) -> str:
+        return chr(index)
+
+
+@final
+class _FirstSeen(dict[str, int]):
+    """Numbers what it is asked for in the order of asking."""
+
+    def __missing__(self, token: str) -> int:
+        self[token] = index = len(self)
+        return index
+
+
+@final
+class _SplitIndexer(TokenIndexer):
+    """A token of any tokenizer, in the order in which tokens were first seen."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        super().__init__()
+        self.tokenizer = tokenizer
+        self._indexes = _FirstSeen()
+        self._tokens: list[str] = []
+
+    @override
+    def index(self, lines: Sequence[str]) -> IndexedLines:
+        tokens = list(map(self.tokenizer.split, lines))
+        indexes = map(self._indexes.__getitem__, chain.from_iterable(tokens))
+        lengths = _lengths(tokens)
+        count = int(lengths.sum())
+        return IndexedLines(np.fromiter(indexes, dtype=np.int32, count=count), lengths)
+
+    @override
+    def _token(self, index: int) -> str:
+        if len(self._tokens) < len(self._indexes):
+            self._tokens = list(self._indexes)
+        return self._tokens[index]
+
+
+@final
+class _PieceIndexer(TokenIndexer):
+    """A piece of a subword model by its number there; behind them what is no piece of it."""
+
+    def __init__(self, tokenizer: Subwords) -> None:
+        super().__init__()
+        self.tokenizer = tokenizer
+        self.pieces = tokenizer.pieces()
+        self.others = _SplitIndexer(tokenizer)
+
+    @override
+    def index(self, lines: Sequence[str]) -> IndexedLines:
+        pieces = self.tokenizer.piece_ids(lines)
+        for at, line in enumerate(lines):
+            if UNKNOWN_PIECE in pieces[at]:
+                others = self.others.index([line]).indexes + len(self.pieces)
+                pieces[at] = others.tolist()
+        lengths = _lengths(pieces)
+        count = int(lengths.sum())
+        indexes = np.fromiter(chain.from_iterable(pieces), dtype=np.int32, count=count)
+        return IndexedLines(indexes, lengths)
+
+    @override
+    def _token(self, index: int) -> str:
+        behind = index - len(self.pieces)
+        return self.pieces[index] if behind < 0 else self.others._token(behind)

@@ -1,0 +1,402 @@
+"""Automatic settings: from what the pairs look like to every setting, and a reason for each.
+
+What a person has said stands; only the rest is chosen here. The figures were found by trying them
+on real tasks; `dev/LOG.md` tells how.
+"""
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, NamedTuple, TypeVar, final, get_type_hints
+
+import torch
+
+from regard.choices import printable, unknown_choice
+from regard.config.checks import choices, must_be, types_of
+from regard.config.messages import unknown_setting
+from regard.config.model import ModelConfig
+from regard.config.settings import Settings
+from regard.config.toml import Tree, settings_from, to_tree
+from regard.errors import ConfigError
+from regard.kernels import has_bfloat16
+from regard.models import paper_sizes, preset
+from regard.pipeline.corpus_profile import MAX_WORDS, CorpusProfile, SideProfile
+
+SUBWORDS = ("unigram", "bpe")
+LAYERS = {"sutskever2014": 2, "gehring2017": 4, "vaswani2017": 3}
+RECURRENT = ("cho2014", "sutskever2014", "bahdanau2015", "luong2015")
+SECTIONS = ("data", "text", "train", "search")
+ROUNDED_FROM = 256
+"""From this width on products are so much of an update that a CPU's bfloat16 saves time."""
+
+T = TypeVar("T")
+
+
+class AutoSetting(NamedTuple):
+    """A setting that nobody said, and why it is so."""
+
+    name: str
+    value: Any
+    reason: str
+
+    def __str__(self) -> str:
+        value = str(self.value).lower() if isinstance(self.value, bool) else self.value
+        return f"{self.name} = {value}: {self.reason}"
+
+
+@final
+@dataclass(frozen=True)
+class AutoConfiguration:
+    """Complete settings, and the reasons for those that were chosen."""
+
+    settings: Settings
+    preset: str | None
+    reasons: tuple[AutoSetting, ...]
+
+
+def auto_configure(
+    look: CorpusProfile,
+    given: Tree,
+    name: str | None = None,
+    *,
+    paper: bool = False,
+    on_gpu: bool = False,
+) -> AutoConfiguration:
+    """Complete what was said by what suits the pairs; a whole [model] is taken as it is.
+
+    A GPU learns in the same time with wider models, for longer.
+    """
+    if wrong := [section for section in given if not isinstance(given[section], dict)]:
+        raise ConfigError(
+            "settings", [f"{x} = {given[x]}, but it must be a section of its own" for x in wrong]
+        )
+    tree = {section: dict(given.get(section, {})) for section in (*SECTIONS, *given)}
+    reasons = [
+        chosen
+        for section, rule in (("text", _text), ("data", _data))
+        for chosen in _fill(tree, section, rule(look, tree))
+    ]
+    model = tree.setdefault("model", {})
+    said_name = model.pop("preset", None)
+    name = name or (None if said_name is None else str(said_name))
+    whole = all("kind" in _section(model, part) for part in ("encoder", "decoder"))
+    if whole and (name is not None or paper):
+        problem = f"preset = {name}" if name is not None else "paper_sizes = true"
+        problem += ", but the settings name encoder and decoder already; leaving one out would do"
+        raise ConfigError("model", [problem])
+    parts: Tree = {}
+    if name is None and not whole:
+        name, reason = "bahdanau2015", f"it learns from {look.pairs:,} pairs and shows its looks"
+        reasons.append(AutoSetting("model.preset", name, reason))
+        said = "num_layers" in {*model, *_section(model, "encoder")}
+        if not (paper or said or _sentences(look, tree)):
+            parts = {"encoder": {"num_layers": 2}}
+            reason = "two layers read letters better than the paper's one"
+            reasons.append(AutoSetting("model.encoder.num_layers", 2, reason))
+    problems: list[str] = []
+    if name is not None:
+        suited, sizes = _suited(look, tree, name, paper=paper, on_gpu=on_gpu)
+        made = _Model(preset(name), suited, parts, model)
+        reasons += sizes
+        problems += made.problems()
+        tree["model"] = made.tree()
+    reasons += _fill(tree, "train", _train(look, tree, on_gpu))
+    reasons += _fill(tree, "search", _search(look, tree))
+    return AutoConfiguration(_settings(tree, problems), name, tuple(reasons))
+
+
+def will_use_gpu(given: Tree) -> bool:
+    """Whether what was said will be computed on one; a GPU that is missing is refused later."""
+    device = str(_section(given, "train").get("device", "auto"))
+    return device.startswith("cuda") or (device == "auto" and torch.cuda.is_available())
+
+
+def _settings(tree: Tree, problems: list[str]) -> Settings:
+    """Make settings, or refuse them with everything that is wrong, also what was found before."""
+    try:
+        settings = settings_from(tree)
+    except ConfigError as error:
+        raise ConfigError("settings", [*problems, *error.problems]) from None
+    if problems:
+        raise ConfigError("settings", problems)
+    return settings
+
+
+def _section(tree: Tree, name: str) -> Tree:
+    """Return what was said of a section; what is none is refused with all else that is wrong."""
+    found = tree.get(name, {})
+    return found if isinstance(found, dict) else {}
+
+
+def _fill(tree: Tree, section: str, found: Iterator[tuple[str, Any, str]]) -> list[AutoSetting]:
+    """Write down what a rule finds, except what a person has said."""
+    chosen = []
+    for name, value, reason in found:
+        if name not in tree[section]:
+            tree[section][name] = value
+            chosen.append(AutoSetting(f"{section}.{name}", value, reason))
+    return chosen
+
+
+def _text(look: CorpusProfile, tree: Tree) -> Iterator[tuple[str, Any, str]]:
+    kinds = {}
+    shared = (
+        tree["text"].get("shared_vocabulary")
+        or _section(tree, "model").get("tied_embeddings") == "all"
+    )
+    for name, side, other in (
+        ("source", look.source, look.target),
+        ("target", look.target, look.source),
+    ):
+        kind, reason = _tokenizer(side, other)
+        # one vocabulary needs one kind: targets have no tags, and one side alone may have marks
+        if name == "source" and side.tagged and other.mean_words <= 3 and not shared:
+            kind, reason = "tagged", f"every line ends in some of {len(side.tags):,} tags"
+        if kind == "whitespace" and not shared and (parts := side.parts) <= 0.9 * len(side.words):
+            kind, reason = "phonemes", f"{reason}, {parts:,} where the marks of each are taken off"
+        kinds[name] = tree["text"].get(name, kind)
+        yield name, kind, reason
+        if kinds[name] in SUBWORDS:
+            size = _by_pairs(look, {5000: 1000, 20_000: 2000, 200_000: 4000}, 8000)
+            yield (
+                f"{name}_vocabulary_size",
+                size,
+                f"{look.pairs:,} pairs teach about so many pieces",
+            )
+    if look.pairs >= 1000 and any(kind not in SUBWORDS for kind in kinds.values()):
+        yield "min_count", 2, "what is seen once teaches what to do with the unknown"
+    if _section(tree, "model").get("tied_embeddings") == "all":
+        yield "shared_vocabulary", True, "model.tied_embeddings = all needs one vocabulary"
+    common = look.source.characters & look.target.characters
+    both = look.source.characters | look.target.characters
+    alike = common.total() / both.total()
+    if kinds["source"] == kinds["target"] and kinds["source"] in SUBWORDS and alike >= 0.5:
+        yield "shared_vocabulary", True, f"the sides share {alike:.0%} of their characters"
+
+
+def _by_pairs(look: CorpusProfile, steps: Mapping[int, T], beyond: T) -> T:
+    """Return what is right below the first number of pairs that is not reached."""
+    return next((value for most, value in steps.items() if look.pairs < most), beyond)
+
+
+def _tokenizer(side: SideProfile, other: SideProfile) -> tuple[str, str]:
+    if side.share_spaced < 0.05:
+        return "characters", f"spaces divide {side.share_spaced:.0%} of the lines"
+    if side.mean_word_length <= 2.5 and len(side.words) <= 1000 and side.mean_words >= 2:
+        return "whitespace", f"spaces divide {len(side.words):,} short symbols"
+    if side.mean_length <= 40 and other.share_spaced < 0.05:
+        return "characters", f"the lines are short, {side.mean_length:.0f} characters on average"
+    if side.mean_words < 3:
+        return "characters", f"a line has {side.mean_words:.1f} words on average"
+    if len(side.words) <= 300 or (len(side.words) <= 2000 and side.repeats >= 10):
+        return "words", f"there are {len(side.words):,} words, each {side.repeats:.0f} times"
+    many = f"{'more than ' * (len(side.words) >= MAX_WORDS)}{min(len(side.words), MAX_WORDS):,}"
+    return "unigram", f"there are {many} words, too many to learn one by one"
+
+
+def _data(look: CorpusProfile, tree: Tree) -> Iterator[tuple[str, Any, str]]:
+    """Lengths that leave out what would fill a batch by itself."""
+    for name, side in (("source", look.source), ("target", look.target)):
+        longest = _longest(side, tree["text"].get(name))
+        if longest > 512:
+            continue
+        # room for what is somewhat longer than anything that was seen
+        yield f"max_{name}_length", max(32, 2 * longest), f"the longest line has {longest} symbols"
+
+
+def _longest(side: SideProfile, kind: object) -> int:
+    """Return the symbols of the longest line; of subwords and sounds, not cut yet, a bound."""
+    if kind in ("words", "whitespace"):
+        return 2 * max(side.word_lengths) if kind == "words" else max(side.word_lengths)
+    return max(side.lengths)
+
+
+def _symbols(side: SideProfile, kind: object) -> float:
+    """Return the symbols of a line on average, the end included."""
+    if kind in ("words", "whitespace"):
+        return side.mean_words + 1
+    if kind == "phonemes":
+        return side.mean_words + side.mean_marks + 1
+    if kind in SUBWORDS:
+        return 1.5 * side.mean_words + 1
+    return side.mean_length + 1
+
+
+@final
+@dataclass(frozen=True)
+class _Model:
+    """A preset's [model]: the sizes that suit the pairs or a paper, under what was said."""
+
+    make: Callable[..., ModelConfig]
+    suited: Tree
+    parts: Tree
+    said: Tree
+
+    @property
+    def sizes(self) -> Tree:
+        """What was said that the preset itself takes; the rest overrides what it makes."""
+        arguments = inspect.signature(self.make).parameters
+        return {key: value for key, value in self.said.items() if key in arguments}
+
+    @property
+    def misspelled(self) -> dict[str, str]:
+        """What was said that is nowhere, but nearly a size of the preset."""
+        arguments = list(inspect.signature(self.make).parameters)
+        strangers = [key for key in self.said if key not in [*arguments, *types_of(ModelConfig)]]
+        near = {key: get_close_matches(key, arguments, n=1) for key in strangers}
+        return {key: found[0] for key, found in near.items() if found}
+
+    def tree(self) -> Tree:
+        """Return the whole section; of sizes that cannot be, those that suit."""
+        sizes = self.suited if self.problems() else self.suited | self.sizes
+        made = overridden(to_tree(Settings(model=self.make(**sizes)))["model"], self.parts)
+        told = self.sizes.keys() | self.misspelled.keys()
+        return overridden(made, {k: v for k, v in self.said.items() if k not in told})
+
+    def problems(self) -> list[str]:
+        """Say what is wrong with each size by itself, or else with all of them together."""
+        alone = [unknown_setting(f"model.{k}", [f"model.{x}"]) for k, x in self.misspelled.items()]
+        alone += [p for key, value in self.sizes.items() for p in self._refused_alone(key, value)]
+        return alone or [f"model: {problem}" for problem in self._refused(self.sizes)]
+
+    def _refused_alone(self, key: str, value: Any) -> list[str]:
+        hint = get_type_hints(self.make)[key]
+        if names := choices(hint):
+            return [] if value in names else [unknown_choice(f"model.{key}", value, names)]
+        if type(value) not in ((int, float) if hint is float else (hint,)):
+            return [f"model.{key} = {printable(value)}, but it must be {must_be(hint)}"]
+        # a part may call it by another name
+        found = self._refused({key: value})
+        return [f"model.{p}" if p.startswith(f"{key} ") else f"model.{key}: {p}" for p in found]
+
+    def _refused(self, sizes: Tree) -> tuple[str, ...]:
+        try:
+            self.make(**{**self.suited, **sizes})
+        except ConfigError as error:
+            return error.problems
+        return ()
+
+
+def _suited(
+    look: CorpusProfile, tree: Tree, name: str, *, paper: bool, on_gpu: bool
+) -> tuple[Tree, list[AutoSetting]]:
+    """Return the sizes of a preset that nobody said, and why each is so."""
+    width = _by_pairs(look, {1000: 96, 5000: 128, 15_000: 192, 100_000: 256}, 384)
+    dropout = _by_pairs(look, {50_000: 0.3, 200_000: 0.2}, 0.1)
+    if wide := on_gpu and name in RECURRENT:
+        width = _by_pairs(look, {1000: 256, 5000: 384}, 512)
+        dropout = _by_pairs(look, {50_000: 0.4, 200_000: 0.3}, 0.2)
+    elif name in RECURRENT and not _sentences(look, tree):
+        width = _by_pairs(look, {600: 96, 1000: 192, 5000: 256, 100_000: 320}, 384)
+    suited: dict[str, Any] = {
+        "embedding_size": width,
+        "hidden_size": width,
+        "align_size": width,
+        "readout_size": width,
+        "model_size": width,
+        "feed_forward_size": 4 * width,
+        "num_heads": 4,
+        "num_layers": LAYERS.get(name, 1),
+        "dropout": dropout,
+        "max_length": _places(tree),
+        "tied_embeddings": "all" if tree["text"].get("shared_vocabulary") else "output",
+    }
+    published = paper_sizes(name).sizes if paper else {}
+    arguments = inspect.signature(preset(name)).parameters
+    suited = {key: value for key, value in (suited | published).items() if key in arguments}
+    reasons = {
+        "max_length": "positions for the longest lines",
+        "tied_embeddings": "one vocabulary"
+        if tree["text"].get("shared_vocabulary")
+        else "two vocabularies",
+    } | dict.fromkeys(published, "the paper's")
+    pairs = f"for {look.pairs:,} pairs{' on a GPU' * wide}"
+    return suited, [
+        AutoSetting(f"model.{key}", value, reasons.get(key, pairs))
+        for key, value in suited.items()
+        if key not in tree["model"]
+    ]
+
+
+def _places(tree: Tree) -> int:
+    """Positions for the longest line of either side, its begin or end included."""
+    data = tree["data"]
+    lengths = (data.get("max_source_length", 512), data.get("max_target_length", 512))
+    # a wrong type is not this rule's to refuse
+    return max(length for length in (*lengths, 31) if isinstance(length, int)) + 1
+
+
+def overridden(tree: Tree, by: Mapping[str, Any]) -> Tree:
+    """Replace what is said, section by section; another kind replaces its whole section."""
+    made = dict(tree)
+    for key, value in by.items():
+        old = made.get(key)
+        same_kind = isinstance(old, dict) and isinstance(value, dict)
+        same_kind = same_kind and value.get("kind", old.get("kind")) == old.get("kind")  # type: ignore[union-attr]
+        made[key] = overridden(old, value) if same_kind else value  # type: ignore[arg-type]
+    return made
+
+
+def _train(look: CorpusProfile, tree: Tree, on_gpu: bool) -> Iterator[tuple[str, Any, str]]:
+    kinds = tree["text"]
+    tokens = look.pairs * max(
+        _symbols(look.source, kinds.get("source")), _symbols(look.target, kinds.get("target"))
+    )
+    sentences = _sentences(look, tree)
+    batches, most = (40, 2048) if sentences else (140, 4096)
+    batch = min(most, max(256, 64 * round(tokens / batches / 64)))
+    few = f", in at least {batches} batches" if batch > 256 else ""
+    yield "batch_tokens", batch, f"about {tokens:,.0f} symbols{few}"
+    said = tree["train"].get("batch_tokens", batch)
+    batch = said if isinstance(said, int) and said > 0 else batch
+    per_epoch = max(1, round(tokens / batch))
+    passes = round((300_000 if sentences else 500_000) / look.pairs)
+    passes = min(100, max(30, 2 * passes) if on_gpu else max(15, passes))
+    least = 2000 if look.pairs >= 2000 else 300
+    steps = min(50_000, max(least, passes * per_epoch))
+    yield "max_steps", steps, f"{steps / per_epoch:.0f} passes over the pairs"
+    said = tree["train"].get("max_steps", steps)
+    steps = said if isinstance(said, int) and said > 0 else steps
+    every = max(1, min(max(per_epoch, steps // 30), steps))
+    yield "validate_every", every, f"{steps // every} validations"
+    yield "save_every", every, "after each validation"
+    yield "report_every", max(1, min(50, every // 5)), "a few between two validations"
+    decoder = _section(_section(tree, "model"), "decoder")
+    if decoder.get("kind") in ("transformer", "convolutional"):
+        yield "learning_rate", 0.001, "models without recurrence bear no larger one"
+    elif on_gpu:
+        yield "learning_rate", 0.001, "the largest that wide recurrent models bear"
+    else:
+        yield "learning_rate", 0.002, "the largest that recurrent models of these sizes bear"
+    yield "schedule", "cosine", "the last updates are the smallest"
+    yield "warmup_steps", min(500, steps // 20), "the first updates are small"
+    if on_gpu:
+        yield "precision", "bfloat16", "a GPU is several times as fast with it"
+    elif has_bfloat16("cpu") and _worth_rounding(decoder):
+        yield "precision", "bfloat16", "this CPU multiplies it itself, in about half the time"
+    yield "average_checkpoints", 3, "the mean of the three best is steadier than the best"
+    if sentences:
+        yield "metric", "bleu", "the targets are sentences"
+    else:
+        yield "metric", "exact", "the targets are short"
+
+
+def _worth_rounding(decoder: Tree) -> bool:
+    """Whether a decoder is wide enough; an LSTM is computed in float32 on a CPU all the same."""
+    width = decoder.get("hidden_size", decoder.get("model_size"))
+    # a wrong type is not this rule's to refuse
+    return isinstance(width, int) and width >= ROUNDED_FROM and decoder.get("cell") != "lstm"
+
+
+def _sentences(look: CorpusProfile, tree: Tree) -> bool:
+    """Whether the targets are sentences of words, not words of letters or sounds."""
+    kinds = {tree["text"].get("source"), tree["text"].get("target")}
+    return bool(kinds & {"words", *SUBWORDS}) and look.target.mean_words >= 4
+
+
+def _search(look: CorpusProfile, tree: Tree) -> Iterator[tuple[str, Any, str]]:
+    most = tree["data"].get("max_target_length", 512)
+    yield "max_length", most, "no output needs more"
+    yield "beam_size", 5, "a little better than greedy"
+    yield "stop", "likeliest", "many short outputs may end before the right one does"

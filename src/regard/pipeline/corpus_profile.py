@@ -1,0 +1,223 @@
+"""Statistics of the pairs from one pass: what auto-configuration, split and recipe depend on.
+
+Memory grows with the alphabet alone: of different words and of different sources, no more are
+remembered than decide anything.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import final
+
+from regard.data.pair_blocks import PairBlock
+from regard.data.token_indexer import count_characters
+from regard.pipeline.split import Hashes, SmallestHashes, source_hashes
+from regard.text.normalize import normalize
+from regard.text.tokenizers import Phonemes
+
+MAX_WORDS = 5000
+"""Different words that are remembered: beyond this number, it does not matter how many."""
+
+MAX_TAGS = 1000
+"""Different tags that are remembered: if there are more, they are no tags."""
+
+BLOCK_PAIRS = 1000
+
+_TAG_SIGNS = frozenset(map(chr, range(33, 127))) - frozenset("abcdefghijklmnopqrstuvwxyz")
+
+
+@final
+@dataclass
+class SideProfile:
+    """One side of all pairs; of its words, the first `MAX_WORDS` different ones."""
+
+    sounds: Phonemes
+    lines: int = 0
+    characters: Counter[str] = field(default_factory=Counter)
+    lengths: Counter[int] = field(default_factory=Counter)
+    words: set[str] = field(default_factory=set)
+    num_words: int = 0
+    num_letters: int = 0
+    word_lengths: Counter[int] = field(default_factory=Counter)
+    spaced: int = 0
+    ended: int = 0
+    tags: set[str] = field(default_factory=set)
+    num_tags: int = 0
+    num_tag_letters: int = 0
+    num_tag_signs: int = 0
+
+    def add(self, lines: Sequence[str]) -> None:
+        """Count lines."""
+        text = "".join(lines)
+        characters = count_characters(text)
+        words = [line.split() for line in lines]
+        word_counts = list(map(len, words))
+        self.lines += len(lines)
+        self.characters.update(characters)
+        self.lengths.update(map(len, lines))
+        self.num_words += sum(word_counts)
+        self.num_letters += sum(n for x, n in characters.items() if not x.isspace())
+        self.word_lengths.update(word_counts)
+        self.spaced += len(lines) - word_counts.count(0) - word_counts.count(1)
+        self._add_words(words)
+        self._add_tags(lines)
+
+    def _add_words(self, words: Sequence[Sequence[str]]) -> None:
+        """Remember different words, until there are enough."""
+        if len(self.words) >= MAX_WORDS:
+            return
+        every = self.words.union(*words)
+        if len(every) < MAX_WORDS:
+            self.words = every
+            return
+        for line in words:
+            if len(self.words) < MAX_WORDS:
+                self.words.update(line)
+
+    def _add_tags(self, lines: Sequence[str]) -> None:
+        """Count last words, which may be tags, unless some line of before has none."""
+        if self.ended + len(lines) < self.lines:
+            return
+        ends: Counter[str] = Counter()
+        for line in lines:
+            start, _, last = line.rpartition(" ")
+            if last and start and not start.isspace():
+                ends[last] += 1
+        for last, count in ends.items():
+            tags = last.split(";")
+            self.ended += count
+            self.tags.update(tags)
+            self.num_tags += count * len(tags)
+            self.num_tag_letters += count * len(last)
+            self.num_tag_signs += count * sum(map(_TAG_SIGNS.__contains__, last))
+            if len(self.tags) > MAX_TAGS:
+                return
+
+    @property
+    def tagged(self) -> bool:
+        """Whether every line ends in tags: few that come often, and look like none of its words."""
+        if self.ended < self.lines or not 0 < len(self.tags) <= MAX_TAGS:
+            return False
+        # a year comes often too, but the next one is another
+        named = sum(any("A" <= x <= "Z" for x in tag) for tag in self.tags)
+        signs = self.num_tag_signs >= 0.9 * self.num_tag_letters
+        return signs and 2 * named > len(self.tags) and self.num_tags >= 5 * len(self.tags)
+
+    @property
+    def share_spaced(self) -> float:
+        """The share of lines that spaces divide."""
+        return self.spaced / self.lines
+
+    @property
+    def mean_length(self) -> float:
+        """Characters of a line, on average."""
+        return self.characters.total() / self.lines
+
+    @property
+    def mean_words(self) -> float:
+        """Words of a line, on average."""
+        return self.num_words / self.lines
+
+    @property
+    def mean_word_length(self) -> float:
+        """Characters of a word, on average."""
+        return self.num_letters / self.num_words
+
+    @property
+    def parts(self) -> int:
+        """How many different tokens `sounds` makes of the words."""
+        return len({part for word in self.words for part in self.sounds.split(word)})
+
+    @property
+    def mean_marks(self) -> float:
+        """Marks of a line, on average: what `sounds` may take off a letter."""
+        marks = {one: len(self.sounds.split(f"x{one}")) - 1 for one in self.characters}
+        return sum(marks[one] * count for one, count in self.characters.items()) / self.lines
+
+    @property
+    def repeats(self) -> float:
+        """How often a word comes, on average, where there are not too many to say."""
+        return self.num_words / len(self.words)
+
+
+@final
+class CorpusProfile:
+    """What the pairs are like in one Unicode form, and a fingerprint of them in their order."""
+
+    def __init__(self, normalization: str) -> None:
+        self.normalization = normalization
+        self.source, self.target = (SideProfile(Phonemes(normalization)) for _ in range(2))
+        self._hashes = SmallestHashes()
+        self._digest = hashlib.sha256()
+
+    @classmethod
+    def of(cls, pairs: Iterable[tuple[str, str]], normalization: str) -> "CorpusProfile":
+        """Profile pairs of any form."""
+        profile, pairs = cls(normalization), iter(pairs)
+        while block := list(islice(pairs, BLOCK_PAIRS)):
+            profile.add_pairs(block)
+        return profile
+
+    def add_pairs(self, pairs: Sequence[tuple[str, str]]) -> None:
+        """Count pairs of any form."""
+        block = PairBlock(*([pair[side] for pair in pairs] for side in (0, 1)))
+        self.add(normalize_block(block, self.normalization))
+
+    def add(self, block: PairBlock) -> Hashes:
+        """Count normalized pairs; return the hashes of their sources."""
+        self.source.add(block.sources)
+        self.target.add(block.targets)
+        hashes = source_hashes(block.sources)
+        self._hashes.add(hashes)
+        self._digest.update(tsv_bytes(block))
+        return hashes
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the normalized pairs, a line `source<TAB>target` each."""
+        return self._digest.hexdigest()
+
+    @property
+    def pairs(self) -> int:
+        """How many there are."""
+        return self.source.lines
+
+    @property
+    def sources(self) -> int:
+        """How many different sources there are; of very many, an estimate."""
+        return self._hashes.num_different
+
+    def dev_threshold(self, share: float, most: int) -> int:
+        """Return below which hash a source is held out: at least one source, never all."""
+        return self._hashes.threshold(share, most)
+
+
+def tsv_bytes(block: PairBlock) -> bytes:
+    """Return pairs as lines of a TSV, for a fingerprint."""
+    return "".join(map("%s\t%s\n".__mod__, zip(*block, strict=True))).encode()
+
+
+def too_few(profile: CorpusProfile, *, dev: bool) -> str | None:
+    """Say why so few pairs are not enough, if so; `dev` if others are for validation."""
+    if profile.sources >= (1 if dev else 2):
+        return None
+    pairs = f"{profile.pairs} pair{'s' * (profile.pairs != 1)}"
+    sources = f"{profile.sources} different source{'s' * (profile.sources != 1)}"
+    return (
+        f"it holds {pairs} with {sources}, but one must be held out for validation; "
+        "more pairs, or --dev with a file of others, would do"
+    )
+
+
+def normalize_block(block: PairBlock, form: str) -> PairBlock:
+    """Bring pairs into one Unicode form."""
+    return PairBlock(*(_normalized(side, form) for side in block))
+
+
+def _normalized(lines: list[str], form: str) -> list[str]:
+    # a line end belongs to no letter: lines are the same in one text as alone
+    text = "\n".join(lines)
+    normal = normalize(text, form)
+    return lines if normal == text else normal.split("\n")

@@ -1,0 +1,106 @@
+"""Where pairs come from: files, standard input or a list."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+from typing_extensions import TypeIs
+
+from regard.data.lines import AnyPath, shown
+from regard.data.pair_blocks import PairBlock, in_blocks, scan_blocks
+from regard.data.pairs import BLANK, BLANK_SOURCE, BLANK_TARGET, Columns, Pair, scan
+from regard.errors import ConfigError, DataError
+
+PairsInput = AnyPath | Iterable[tuple[str, str]]
+
+BLANKS = {(True, True): BLANK, (True, False): BLANK_SOURCE, (False, True): BLANK_TARGET}
+
+
+@final
+@dataclass(frozen=True)
+class PairsSource:
+    """What a person said about where the pairs are: one file, two parallel ones, or a list."""
+
+    pairs: PairsInput | None = None
+    source: AnyPath | None = None
+    target: AnyPath | None = None
+    columns: str | None = None
+    label: str = "pairs"
+    """What a sentence calls a list."""
+
+    @property
+    def name(self) -> str:
+        """What a sentence calls it."""
+        return self.label if self._file is None else shown(self._file)
+
+    @property
+    def _file(self) -> AnyPath | None:
+        """The file, the first of two; None for a list."""
+        return self.pairs if is_file(self.pairs) else self.source
+
+    @property
+    def readable_once(self) -> bool:
+        """Whether it may be gone once it is read: standard input, a pipe, a list's iterator."""
+        given = [one for one in (self.pairs, self.source, self.target) if one is not None]
+        return not all(
+            is_file(one) and os.path.isfile(one) and os.fspath(one) != "-" for one in given
+        )
+
+    @property
+    def stem(self) -> str:
+        """What files made from it are called: the file's name without its endings."""
+        if self._file is None or os.fspath(self._file) == "-":
+            return "model"
+        name = Path(self._file).name
+        for ending in (".gz", ".tsv", ".txt", ".jsonl", ".ndjson", ".json", ".csv"):
+            name = name.removesuffix(ending)
+        return name or "model"
+
+    def scan(self) -> Iterator[Pair | DataError]:
+        """Read once: each pair, or what is wrong with its line."""
+        if self.pairs is not None and not is_file(self.pairs):
+            if (self.source, self.target, self.columns) != (None, None, None):
+                problem = f"{self.label} is a list, but source, target or columns is given too"
+                raise ConfigError("data", [f"{problem}; the list alone would do"])
+            return _scan_list(self.pairs, self.label)
+        columns = self._parsed_columns()
+        return scan(self.pairs, columns=columns, source=self.source, target=self.target)
+
+    def scan_blocks(self) -> Iterator[PairBlock | DataError]:
+        """Read once: pairs in blocks, or what is wrong with a line."""
+        if self.pairs is not None and not is_file(self.pairs):
+            return in_blocks(self.scan())
+        columns = self._parsed_columns()
+        return scan_blocks(self.pairs, columns=columns, source=self.source, target=self.target)
+
+    def _parsed_columns(self) -> Columns | None:
+        return Columns.parse(self.columns) if self.columns is not None else None
+
+
+def is_file(given: object) -> TypeIs[AnyPath]:
+    """Whether pairs are given by a path, and not themselves."""
+    return isinstance(given, str | os.PathLike)
+
+
+def _scan_list(pairs: Iterable[tuple[str, str]], label: str) -> Iterator[Pair | DataError]:
+    for number, pair in enumerate(pairs, start=1):
+        problem = _problem(pair)
+        yield Pair(*pair, label, number) if problem is None else DataError(label, number, problem)
+
+
+def _problem(pair: Any) -> str | None:
+    """Say why something is no pair of lines, as a reader of files would."""
+    # two letters of a string are no pair
+    whole = isinstance(pair, list | tuple) and len(pair) == 2
+    if not whole or not all(isinstance(side, str) for side in pair):
+        return "it is no pair of lines, but it must be; (source, target) would do"
+    source, target = pair
+    if problem := BLANKS.get((not source.strip(), not target.strip())):
+        return problem
+    if found := re.search("[\0\n\ud800-\udfff]", source + target):
+        what = {"\0": "NUL", "\n": "a line end"}.get(found[0], "half a character")
+        return f"it holds {what}, but both sides must be lines; removing it would do"
+    return None

@@ -1,0 +1,256 @@
+"""From pairs of lines to training data: a split, two vocabularies, encoded corpora in a folder.
+
+Each line is cut into tokens once. A run that is started again opens what is in the folder, if it is
+still the right one.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast, final, get_args
+
+from regard import __version__
+from regard.atomic_files import replace_file
+from regard.choices import SubwordName
+from regard.config.settings import Settings
+from regard.config.toml import to_tree
+from regard.data.corpus import Corpus, write_blocks, write_corpus
+from regard.data.pair_blocks import PairBlock
+from regard.data.token_indexer import TokenIndexer, make_token_indexer
+from regard.errors import DataError, unwritable
+from regard.pipeline.input_pairs import InputPairs
+from regard.pipeline.token_spool import TokenSpool
+from regard.pipeline.warm_start import WarmStart
+from regard.text.side import Side
+from regard.text.subwords import train_subwords
+from regard.text.tokenizers import Subwords, Tokenizer, plain_tokenizer
+from regard.text.vocabulary import Vocabulary
+
+Indexers = tuple[TokenIndexer, TokenIndexer]
+
+
+@final
+@dataclass(frozen=True)
+class TrainingData:
+    """Training pairs as ids, validation pairs as ids and as lines."""
+
+    source: Side
+    target: Side
+    corpus: Corpus
+    dev_corpus: Corpus
+    dev: list[tuple[str, list[str]]]
+    """Each validation source with all of its targets."""
+
+    left_out: int
+    """Training pairs that were longer than the settings allow."""
+
+
+def preprocess(
+    folder: Path, pairs: InputPairs, settings: Settings, warm_start: WarmStart | None = None
+) -> TrainingData:
+    """Split, learn vocabularies and encode into a folder; or open what is there already."""
+    recipe, note_path = _recipe(pairs, settings, warm_start), folder / "prepared.json"
+    note = _read_note(note_path)
+    if note is not None and note.get("recipe") == recipe:
+        # damaged data is encoded anew
+        with suppress(DataError, KeyError, TypeError, ValueError):
+            return _open(folder, note)
+    try:
+        note_path.unlink(missing_ok=True)
+    except OSError as error:
+        raise _unwritable(note_path, error) from None
+    return _encode(folder, pairs, settings, recipe, warm_start)
+
+
+def _encode(
+    folder: Path,
+    pairs: InputPairs,
+    settings: Settings,
+    recipe: dict[str, Any],
+    warm_start: WarmStart | None,
+) -> TrainingData:
+    split = _Split(pairs, settings)
+    tokenizers = _tokenizers(split, settings, warm_start)
+    indexers = _indexers(tokenizers, shared=settings.text.shared_vocabulary)
+    longest = settings.data.max_source_length, settings.data.max_target_length
+    tokens = TokenSpool(folder)
+    for block in split.train():
+        tokens.add(block, indexers, longest)
+    source, target = _sides(tokenizers, indexers, settings, warm_start)
+    tables = indexers[0].ids(source.vocabulary), indexers[1].ids(target.vocabulary)
+    corpus = write_blocks(folder / "corpus", tokens.encoded(tables))
+    dev_rows = ((source.ids(line), target.ids(answer)) for line, answer in split.dev())
+    fitting = (ids for ids in dev_rows if len(ids[0]) <= longest[0] and len(ids[1]) <= longest[1])
+    dev_corpus = write_corpus(folder / "dev", fitting)
+    dev_name = pairs.train.name if pairs.dev is None else pairs.dev.name
+    for encoded, name, what in (
+        (corpus, pairs.train.name, "every pair"),
+        (dev_corpus, dev_name, "every pair to validate on"),
+    ):
+        if not len(encoded):
+            raise DataError(name, None, f"{what} is {too_long(settings)}; larger ones would do")
+    references: dict[str, list[str]] = {}
+    for line, answer in split.dev():
+        references.setdefault(line, []).append(answer)
+    dev = list(references.items())
+    note = {
+        "recipe": recipe,
+        "source": source.to_json(),
+        "target": target.to_json(),
+        "dev": dev,
+        "left_out": tokens.left_out,
+    }
+    # last: where there is a note, everything else is complete
+    write_text(folder / "prepared.json", json.dumps(note))
+    return TrainingData(source, target, corpus, dev_corpus, dev, tokens.left_out)
+
+
+@final
+class _Split:
+    """The pairs to train on and those to validate on, each to be read several times."""
+
+    def __init__(self, pairs: InputPairs, settings: Settings) -> None:
+        data = settings.data
+        self.pairs = pairs
+        self.form = data.normalization
+        self.threshold = 0
+        if pairs.dev is None:
+            self.threshold = pairs.profile.dev_threshold(data.dev_fraction, data.max_dev_sources)
+        self._dev: list[tuple[str, str]] = []
+
+    def train(self) -> Iterator[PairBlock]:
+        """Read the training pairs, and remember those that are held out."""
+        self._dev = []
+        for block in self.pairs.train.spool.blocks(self.form):
+            train, held_out = block.split(self.threshold)
+            self._dev += zip(*held_out, strict=True)
+            yield train
+
+    def dev(self) -> Iterator[tuple[str, str]]:
+        """Read the pairs to validate on, once those to train on were read."""
+        if self.pairs.dev is None:
+            yield from self._dev
+            return
+        for block in self.pairs.dev.spool.blocks(self.form):
+            yield from zip(*block.pairs, strict=True)
+
+
+def _tokenizers(
+    split: _Split, settings: Settings, warm_start: WarmStart | None
+) -> tuple[Tokenizer, Tokenizer]:
+    """Return the tokenizers of both sides, learned from the training pairs alone or older ones."""
+    text = settings.text
+    if warm_start is not None:
+        saved = warm_start.saved
+        target = saved.source if text.shared_vocabulary else saved.target
+        return saved.source.tokenizer, target.tokenizer
+    if text.shared_vocabulary:
+        both = (
+            line for block in split.train() for pair in zip(*block, strict=True) for line in pair
+        )
+        shared = _tokenizer(both, text.source, text.source_vocabulary_size, settings)
+        return shared, shared
+    sources = (line for block in split.train() for line in block.sources)
+    targets = (line for block in split.train() for line in block.targets)
+    return (
+        _tokenizer(sources, text.source, text.source_vocabulary_size, settings),
+        _tokenizer(targets, text.target, text.target_vocabulary_size, settings),
+    )
+
+
+def _tokenizer(lines: Iterable[str], kind: str, size: int, settings: Settings) -> Tokenizer:
+    if kind in get_args(SubwordName):
+        return train_subwords(lines, size, cast(SubwordName, kind), settings.train.seed)
+    return plain_tokenizer(kind, settings.data.normalization)
+
+
+def _indexers(tokenizers: tuple[Tokenizer, Tokenizer], *, shared: bool) -> Indexers:
+    """Return what counts tokens; with a shared vocabulary, one that counts both sides."""
+    source = make_token_indexer(tokenizers[0])
+    return source, source if shared else make_token_indexer(tokenizers[1])
+
+
+def _sides(
+    tokenizers: tuple[Tokenizer, Tokenizer],
+    indexers: Indexers,
+    settings: Settings,
+    warm_start: WarmStart | None,
+) -> tuple[Side, Side]:
+    """Number the tokens that were counted, behind those of an older model."""
+    text = settings.text
+    older: tuple[Side | None, Side | None] = (None, None)
+    if warm_start is not None:
+        older = (warm_start.saved.source, warm_start.saved.target)
+    source = _side(tokenizers[0], indexers[0], text.source_vocabulary_size, settings, older[0])
+    if text.shared_vocabulary:
+        return source, source
+    return source, _side(
+        tokenizers[1], indexers[1], text.target_vocabulary_size, settings, older[1]
+    )
+
+
+def _side(
+    tokenizer: Tokenizer, indexer: TokenIndexer, size: int, settings: Settings, older: Side | None
+) -> Side:
+    counts, min_count = indexer.counts(), settings.text.min_count
+    if older is not None:
+        vocabulary = Vocabulary.from_counts(counts, None, min_count)
+        return replace(older, vocabulary=older.vocabulary.extended(vocabulary))
+    if isinstance(tokenizer, Subwords):
+        # pieces were counted as they were learned, and spell whatever is rare
+        vocabulary = Vocabulary.from_counts(counts, None, 1)
+    else:
+        vocabulary = Vocabulary.from_counts(counts, size, min_count)
+    return Side(settings.data.normalization, tokenizer, vocabulary)
+
+
+def too_long(settings: Settings) -> str:
+    """Say what pairs that are left out are."""
+    data = settings.data
+    return (
+        f"longer than data.max_source_length = {data.max_source_length} or "
+        f"data.max_target_length = {data.max_target_length}"
+    )
+
+
+def _recipe(pairs: InputPairs, settings: Settings, warm_start: WarmStart | None) -> dict[str, Any]:
+    """Return all that decides what is encoded here."""
+    tree = to_tree(settings)
+    sections = {"data": tree["data"], "text": tree["text"]}
+    recipe = pairs.fingerprints | sections | {"seed": settings.train.seed, "regard": __version__}
+    recipe |= {} if warm_start is None else {"start": warm_start.fingerprint}
+    # with lists for tuples, as a note is read
+    return json.loads(json.dumps(recipe))
+
+
+def _open(folder: Path, note: dict[str, Any]) -> TrainingData:
+    return TrainingData(
+        Side.from_json(note["source"]),
+        Side.from_json(note["target"]),
+        Corpus.open(folder / "corpus"),
+        Corpus.open(folder / "dev"),
+        [(source, list(targets)) for source, targets in note["dev"]],
+        note["left_out"],
+    )
+
+
+def _read_note(path: Path) -> dict[str, Any] | None:
+    try:
+        note = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return note if isinstance(note, dict) else None
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write in one move: half a file would be none."""
+    try:
+        replace_file(path, text.encode())
+    except OSError as error:
+        raise _unwritable(path, error) from None
+
+
+def _unwritable(path: Path, error: OSError) -> DataError:
+    return DataError(str(path), None, unwritable(error))

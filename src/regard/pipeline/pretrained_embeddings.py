@@ -1,0 +1,70 @@
+"""Word vectors that initialize the embeddings of both sides."""
+
+import inspect
+from dataclasses import dataclass
+from pathlib import Path
+from typing import final
+
+import numpy as np
+import torch
+
+from regard.atomic_files import fingerprint
+from regard.config.toml import Tree
+from regard.errors import ConfigError
+from regard.models import preset
+from regard.models.seq2seq import Seq2Seq
+from regard.text.side import Side
+from regard.text.vectors import Vectors
+
+
+@final
+@dataclass(frozen=True)
+class PretrainedEmbeddings:
+    """Word vectors, and the fingerprint of their file."""
+
+    vectors: Vectors
+    fingerprint: str
+
+    @classmethod
+    def load(cls, path: Path) -> "PretrainedEmbeddings":
+        """Read a file of vectors."""
+        return cls(Vectors.load(path), fingerprint(path))
+
+    def complete_settings(self, settings: Tree, preset_name: str | None) -> Tree:
+        """Make embeddings as wide as the vectors, unless another width is set."""
+        model = settings.get("model", {})
+        if not isinstance(model, dict):
+            return settings
+        name = _width_setting(preset_name or str(model.get("preset", "bahdanau2015")))
+        if name is None:
+            return settings
+        return {**settings, "model": {name: self.vectors.size, **model}}
+
+    def initialize_weights(self, model: Seq2Seq, source: Side, target: Side) -> str:
+        """Copy the vectors of known tokens, scaled to a mean norm of 1; say how many there are."""
+        rows, numbers = self.vectors.rows, self.vectors.numbers
+        scale = 1 / max(1e-12, float(np.linalg.norm(numbers, axis=1).mean()))
+        counts = []
+        for name, side, embedding in (
+            ("source", source, model.source_embedding),
+            ("target", target, model.target_embedding),
+        ):
+            symbols = side.vocabulary.symbols
+            known = [(at, rows[symbol]) for at, symbol in enumerate(symbols) if symbol in rows]
+            if embedding.weight.shape[1] != self.vectors.size:
+                problem = f"{name}.size = {embedding.weight.shape[1]}, but the vectors have"
+                would = f"{name}.size = {self.vectors.size} would do"
+                raise ConfigError("model", [f"{problem} {self.vectors.size} numbers; {would}"])
+            if known:
+                ids, vector_rows = (torch.tensor(part) for part in zip(*known, strict=True))
+                vectors = torch.from_numpy(numbers[vector_rows.numpy()] * scale)
+                with torch.no_grad():
+                    embedding.weight[ids] = vectors.to(embedding.weight)
+            counts.append(f"{len(known):,} of {len(symbols):,} {name} symbols")
+        return f"{' and '.join(counts)} begin with their vectors"
+
+
+def _width_setting(name: str) -> str | None:
+    """Return what a preset calls the width of an embedding."""
+    arguments = inspect.signature(preset(name)).parameters
+    return next((x for x in ("embedding_size", "model_size") if x in arguments), None)

@@ -1,0 +1,208 @@
+"""A training run: every stage in its order, each on the results of those before it."""
+
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+
+from regard.config.toml import to_toml, to_tree
+from regard.errors import ModelFileError
+from regard.models.seq2seq import Seq2Seq
+from regard.pipeline.configuration import RunConfiguration, configure
+from regard.pipeline.input_pairs import InputPairs, read_input_pairs
+from regard.pipeline.output_checks import check_overwrite, check_writable, new_folder
+from regard.pipeline.preprocessing import TrainingData, preprocess, too_long, write_text
+from regard.pipeline.pretrained_embeddings import PretrainedEmbeddings
+from regard.pipeline.request import TrainRequest
+from regard.pipeline.validation import Validator
+from regard.pipeline.warm_start import WarmStart, check_frozen_tokens, freeze_parts
+from regard.saved_model import SavedModel, build_for
+from regard.training.checkpoints import load_final_weights
+from regard.training.estimate import estimate
+from regard.training.loop import TrainingJob, train
+from regard.training.progress_bar import make_report
+from regard.training.progress_report import CompositeReport
+from regard.training.run_folder import RunFolder
+from regard.training.stop_signals import catch_stop_signals
+from regard.training.tensorboard import TensorBoardReport
+from regard.training.throughput_log import ThroughputLog
+from regard.translator import Translator, load
+
+Log = Callable[[str], None]
+
+
+class TrainOutcome(NamedTuple):
+    """How a run ended: with a translator, or by the signal that stopped it before its end."""
+
+    translator: Translator | None
+    stopped_by: int | None
+
+
+def run(request: TrainRequest) -> TrainOutcome:
+    """Train what a request asks for; what cannot work is refused before it costs time."""
+    log: Log = (lambda text: None) if request.quiet else _log_to_stderr
+    with ExitStack() as stack:
+        folder = _open_folder(request, stack)
+        warm_start = None if request.start_from is None else WarmStart.load(request.start_from)
+        start_normalization = None if warm_start is None else warm_start.normalization
+        pairs = read_input_pairs(request, start_normalization, log)
+        embeddings = PretrainedEmbeddings.load(request.embeddings) if request.embeddings else None
+        configuration = configure(request, pairs, warm_start, embeddings, folder)
+        finished = _finished_translator(request, configuration, folder)
+        if finished is not None:
+            log(f"{request.out}: the run is finished; there is nothing left to do")
+            return TrainOutcome(finished, None)
+        _log_configuration(configuration, request, log)
+        # the caller's random state is left as it was
+        device = configuration.device
+        stack.enter_context(torch.random.fork_rng([device] if device.type == "cuda" else []))
+        with new_folder(folder.path):
+            data = preprocess(folder.path, pairs, configuration.settings, warm_start)
+            model = _initialize_model(configuration, data, warm_start, embeddings, log)
+            write_text(folder.path / "settings.toml", to_toml(configuration.settings))
+        _log_training_data(data, configuration, pairs, log)
+        if request.overwrite:
+            folder.clear()
+        summary = _summary(data, pairs, configuration, warm_start)
+        saved = SavedModel(model, configuration.settings, data.source, data.target, summary)
+        return _train(request, configuration, data, saved, folder, log)
+
+
+def _open_folder(request: TrainRequest, stack: ExitStack) -> RunFolder:
+    """Return where the state of the run is kept; without a model file, for as long as it runs."""
+    if request.out is not None:
+        check_writable(request.out)
+    path = request.folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+    folder = RunFolder(path)
+    check_overwrite(request, folder)
+    return folder
+
+
+def _initialize_model(
+    configuration: RunConfiguration,
+    data: TrainingData,
+    warm_start: WarmStart | None,
+    embeddings: PretrainedEmbeddings | None,
+    log: Log,
+) -> Seq2Seq:
+    """Build the model, with random weights and those of an older model or of word vectors."""
+    settings = configuration.settings
+    torch.manual_seed(settings.train.seed)
+    model = build_for(settings.model, data.source, data.target).to(configuration.device).eval()
+    if warm_start is not None:
+        check_frozen_tokens(warm_start, (data.source, data.target), settings.train.freeze)
+        warm_start.initialize_weights(model)
+    if embeddings is not None:
+        log(embeddings.initialize_weights(model, data.source, data.target))
+    freeze_parts(model, settings.train.freeze)
+    return model
+
+
+def _train(
+    request: TrainRequest,
+    configuration: RunConfiguration,
+    data: TrainingData,
+    saved: SavedModel,
+    folder: RunFolder,
+    log: Log,
+) -> TrainOutcome:
+    """Train from where the folder stands, score the best weights and save the model file."""
+    config, progress = saved.settings.train, folder.progress()
+    validator = Validator(saved, data, progress.step // config.validate_every)
+    fixed = validator, validator.higher_is_better, configuration.recipe, configuration.reopened
+    job = TrainingJob(saved.model, data.corpus, config, folder, *fixed)
+    if not request.quiet and (job.settings_changed or not progress.finished):
+        duration = estimate(job, validator.estimate_seconds, progress.step)
+        log(f"{sum(p.numel() for p in job.model.parameters()):,} parameters; {duration}")
+    reports = [make_report(config, config.metric, quiet=request.quiet)]
+    if request.out is not None:
+        reports.append(TensorBoardReport(folder.path / "tensorboard", config.metric))
+        reports.append(ThroughputLog(folder, config))
+    with (
+        catch_stop_signals(saves=request.out is not None) as stop,
+        CompositeReport(reports) as report,
+    ):
+        progress = train(job, report, stop)
+    if not progress.finished:
+        return TrainOutcome(None, stop.signal)
+    load_final_weights(job, progress)
+    summary = saved.summary | {"best_step": progress.best_step, "steps": progress.step}
+    translator = validator.score_final_model(summary, folder.path)
+    if request.out is not None:
+        translator.save(request.out)
+        scores = ", ".join(f"{s['name']} {s['value']:.2f}" for s in translator.summary["scores"])
+        log(f"saved {request.out}; validation sources {len(data.dev):,}: {scores}")
+    return TrainOutcome(translator, None)
+
+
+def _finished_translator(
+    request: TrainRequest, configuration: RunConfiguration, folder: RunFolder
+) -> Translator | None:
+    """Return the model of a finished run, unless its file is another run's or damaged."""
+    if not request.resume or request.out is None or not request.out.exists():
+        return None
+    progress, recipe = folder.progress(), configuration.recipe
+    if configuration.reopened or not progress.finished:
+        return None
+    try:
+        translator = load(request.out, device=recipe["settings"]["train"]["device"])
+    except ModelFileError:
+        return None
+    expected = {"steps": progress.step, "settings": recipe["settings"]}
+    expected |= {name: recipe[name] for name in ("pairs", "dev")}
+    actual = translator.summary | {"settings": to_tree(translator.settings)}
+    same = all(actual.get(name) == fact for name, fact in expected.items())
+    return translator if same else None
+
+
+def _summary(
+    data: TrainingData,
+    pairs: InputPairs,
+    configuration: RunConfiguration,
+    warm_start: WarmStart | None,
+) -> dict[str, Any]:
+    """Return what the model file says of its training: no clock, host or path."""
+    summary = pairs.fingerprints | {
+        "dev_sources": len(data.dev),
+        "left_out": data.left_out,
+        "seed": configuration.settings.train.seed,
+        "train_pairs": len(data.corpus),
+    }
+    return summary | ({} if warm_start is None else {"start_from": warm_start.fingerprint})
+
+
+def _log_configuration(configuration: RunConfiguration, request: TrainRequest, log: Log) -> None:
+    if configuration.automatic.reasons:
+        log("chosen from the pairs:")
+    for setting in configuration.automatic.reasons:
+        log(f"  {setting}")
+    if request.out is not None:
+        log(f"model file {request.out}, everything else in {request.folder}/, all settings in")
+        log(f"  {request.folder}/settings.toml (--config takes it)")
+
+
+def _log_training_data(
+    data: TrainingData, configuration: RunConfiguration, pairs: InputPairs, log: Log
+) -> None:
+    prints = pairs.fingerprints
+    same = " (the same pairs)" * (prints["pairs"] == prints["dev"])
+    sources = f"{len(data.dev):,} source{'s' * (len(data.dev) != 1)}"
+    log(
+        f"{len(data.corpus):,} pairs to learn from, {sources} to validate on{same}; "
+        f"{len(data.source.vocabulary):,} source and {len(data.target.vocabulary):,} "
+        "target symbols"
+    )
+    if data.left_out:
+        left_out = f"pair{'s' * (data.left_out != 1)}"
+        log(f"left out {data.left_out:,} {left_out}: {too_long(configuration.settings)}")
+
+
+def _log_to_stderr(text: str) -> None:
+    # a process without a terminal of its own may have none
+    if sys.stderr is not None:
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()

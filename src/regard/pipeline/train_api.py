@@ -1,0 +1,105 @@
+"""`regard.train`: a training request as keyword arguments."""
+
+from collections.abc import Iterable
+from dataclasses import fields
+from difflib import get_close_matches
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+from regard.config.model import ModelConfig
+from regard.config.renamed_settings import section_of_old_name, with_new_names
+from regard.config.settings import DataConfig, SearchConfig, TextConfig, TrainConfig
+from regard.config.toml import Tree
+from regard.data.lines import AnyPath
+from regard.errors import ConfigError
+from regard.models import PRESETS
+from regard.pipeline.pairs_source import PairsInput, PairsSource, is_file
+from regard.pipeline.request import TrainRequest
+from regard.translator import Translator
+
+SECTIONS = {"train": TrainConfig, "data": DataConfig, "text": TextConfig, "search": SearchConfig}
+SOURCE_ARGUMENTS = ("source", "target", "columns")
+"""Arguments of `train` that say where pairs are, besides the fields of a request."""
+
+
+def train(
+    pairs: PairsInput | None = None,
+    *,
+    source: AnyPath | None = None,
+    target: AnyPath | None = None,
+    **settings: Any,
+) -> Translator:
+    """Train on pairs (a path, or (source, target) lines) and return the translator.
+
+    Arguments are those of `TrainRequest` (dev, preset, out, resume, quiet …), whole sections as
+    dicts (`train={"max_steps": 500}`), or single settings by name (`max_steps=500`). A name that
+    several sections have is the first's of [train], [data], [text], [search] and [model]: `seed` is
+    train's, `max_length` search's; `search={"seed": 7}` and `model={"max_length": 64}` reach the
+    others. `source` and `target` are files; the tokenizers are `text={"source": "words"}`.
+    """
+    from regard.pipeline.run import run
+
+    names = _request_arguments() - set(SOURCE_ARGUMENTS)
+    arguments = {name: settings.pop(name) for name in names & settings.keys()}
+    columns = settings.pop("columns", None)
+    for name in ("out", "start_from", "embeddings"):
+        if is_file(arguments.get(name)):
+            arguments[name] = Path(arguments[name])
+    pairs_source = PairsSource(pairs, source, target, columns)
+    outcome = run(TrainRequest(pairs=pairs_source, settings=_sections(settings), **arguments))
+    if outcome.translator is None:
+        advice = "resume=True goes on" if arguments.get("out") else "without out= nothing was kept"
+        raise KeyboardInterrupt(f"training was stopped; {advice}")
+    return outcome.translator
+
+
+def _sections(settings: dict[str, Any]) -> Tree:
+    """Sort single settings into their sections; what none of them has is the model's.
+
+    A misspelled name goes where its closest match is, to be refused there with all other problems.
+    """
+    tree: Tree = {}
+    known = {*_known_names(), *filter(section_of_old_name, settings)}
+    closest = {name: _closest(name) or name for name in settings if name not in known}
+    arguments = _request_arguments()
+    if wrong := [(name, match) for name, match in closest.items() if match in arguments]:
+        problems = [f"{name} is no argument; {argument} would do" for name, argument in wrong]
+        raise ConfigError("train", problems)
+    for name, setting in settings.items():
+        match = closest.get(name, name)
+        if match in SECTIONS or match == "model":
+            _put(tree, name, setting)
+        else:
+            homes = (section for section in SECTIONS if match in _setting_names(section))
+            section = section_of_old_name(name) or next(homes, "model")
+            _put(tree, section, {name: setting})
+    return with_new_names(tree)
+
+
+def _put(tree: Tree, section: str, settings: Any) -> None:
+    if not isinstance(settings, dict):
+        problem = f"{section} = {settings}, but it must be a dict of settings"
+        raise ConfigError("settings", [problem])
+    tree[section] = {**tree.get(section, {}), **settings}
+
+
+def _setting_names(section: str) -> Iterable[str]:
+    return {f.name for f in fields(SECTIONS[section])}
+
+
+def _request_arguments() -> set[str]:
+    return {f.name for f in fields(TrainRequest)} - {"pairs", "settings"} | set(SOURCE_ARGUMENTS)
+
+
+def _known_names() -> set[str]:
+    """Return every name that `train` accepts, wherever it belongs."""
+    model = {f.name for f in fields(ModelConfig)} | {"model", *SECTIONS}
+    sizes = {name for make in PRESETS.values() for name in signature(make).parameters}
+    settings = {name for section in SECTIONS for name in _setting_names(section)}
+    return model | sizes | settings | _request_arguments()
+
+
+def _closest(name: str) -> str | None:
+    # sorted: of equally close names it must not be chance which is suggested
+    return next(iter(get_close_matches(name, sorted(_known_names()), n=1)), None)

@@ -1,0 +1,148 @@
+"""Where pairs may come from, and that each can be read again."""
+
+import io
+import os
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from pipeline_cases import tsv
+
+from regard.errors import ConfigError, DataError
+from regard.pipeline.input_pairs import read_pairs
+from regard.pipeline.pairs_source import PairsSource
+
+PAIRS = [("a", "x"), ("b c", "y z")]
+
+
+def refusal(kind, do, *arguments):
+    with pytest.raises(kind) as caught:
+        do(*arguments)
+    return str(caught.value)
+
+
+def read(source, skip=None):
+    """Read pairs once, into a spool."""
+    return read_pairs(source, "NFC", skip=skip).spool
+
+
+def twice(source):
+    spool = read(source)
+    return list(spool.pairs()), list(spool.pairs())
+
+
+def test_a_file_can_be_read_again(tmp_path):
+    assert twice(PairsSource(tsv(tmp_path / "p.tsv", PAIRS))) == (PAIRS, PAIRS)
+
+
+def test_two_parallel_files_can_be_read_again(tmp_path):
+    (tmp_path / "s").write_text("a\nb c\n")
+    (tmp_path / "t").write_text("x\ny z\n")
+    assert twice(PairsSource(source=tmp_path / "s", target=tmp_path / "t")) == (PAIRS, PAIRS)
+
+
+@pytest.mark.parametrize("given", [PAIRS, [list(pair) for pair in PAIRS], dict(PAIRS).items()])
+def test_a_list_can_be_read_again(given):
+    assert twice(PairsSource(given)) == (PAIRS, PAIRS)
+
+
+def test_what_comes_but_once_can_be_read_again():
+    assert twice(PairsSource(pair for pair in PAIRS)) == (PAIRS, PAIRS)
+
+
+@pytest.mark.parametrize("name", ["-", Path("-")])
+def test_standard_input_can_be_read_again(monkeypatch, tmp_path, name):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "-").write_text("a file of that name is another matter")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a\tx\nb c\ty z\n")))
+    assert twice(PairsSource(name)) == (PAIRS, PAIRS)
+
+
+def test_a_pipe_can_be_read_again(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=tsv, args=(tmp_path / "pipe", PAIRS))
+    writer.start()
+    assert twice(PairsSource(tmp_path / "pipe")) == (PAIRS, PAIRS)
+    writer.join()
+
+
+@pytest.mark.parametrize(
+    ("pair", "problem"),
+    [
+        ("ab", "it is no pair of lines, but it must be; (source, target) would do"),
+        (("a",), "it is no pair of lines, but it must be; (source, target) would do"),
+        (("a", "b", "c"), "it is no pair of lines, but it must be; (source, target) would do"),
+        (("a", 3), "it is no pair of lines, but it must be; (source, target) would do"),
+        ((b"a", b"b"), "it is no pair of lines, but it must be; (source, target) would do"),
+        (None, "it is no pair of lines, but it must be; (source, target) would do"),
+        ((" ", ""), "both sides are blank, but they must hold text; removing the line would do"),
+        (
+            ("", "b"),
+            "the source is blank, but it must hold text; filling it in or removing the line "
+            "would do",
+        ),
+        (
+            ("a", "\t"),
+            "the target is blank, but it must hold text; filling it in or removing the line "
+            "would do",
+        ),
+        (("a\nb", "c"), "it holds a line end, but both sides must be lines; removing it would do"),
+        (("a", "\0c"), "it holds NUL, but both sides must be lines; removing it would do"),
+        (
+            ("a\ud800", "c"),
+            "it holds half a character, but both sides must be lines; removing it would do",
+        ),
+    ],
+)
+def test_what_is_no_pair_is_refused_by_its_number(pair, problem):
+    given = [("a", "b"), pair, ("c", "d")]
+    assert refusal(DataError, read, PairsSource(given)) == f"pairs, line 2: {problem}"
+    assert refusal(DataError, read, PairsSource(given, label="dev")) == f"dev, line 2: {problem}"
+    skipped = []
+    assert list(read(PairsSource(given), skipped.append).pairs()) == [("a", "b"), ("c", "d")]
+    assert [error.line for error in skipped] == [2]
+
+
+def test_a_list_stands_alone():
+    assert refusal(ConfigError, read, PairsSource(PAIRS, source="x")) == (
+        "data: pairs is a list, but source, target or columns is given too; the list alone would do"
+    )
+
+
+def test_a_bad_line_ends_the_reading_unless_it_may_be_skipped(tmp_path):
+    path = tmp_path / "p.tsv"
+    path.write_text("a\tx\nno tab\nb c\ty z\n")
+    assert "p.tsv, line 2: the line has no tab" in refusal(DataError, read, PairsSource(path))
+    skipped = []
+    spool = read(PairsSource(path), skipped.append)
+    assert list(spool.pairs()) == PAIRS
+    assert [error.line for error in skipped] == [2]
+    assert list(spool.pairs()) == PAIRS
+    assert len(skipped) == 1
+
+
+def test_a_file_that_cannot_be_read_is_never_skipped(tmp_path):
+    (tmp_path / "s").write_text("a\nb\n")
+    (tmp_path / "t").write_text("x\n")
+    source = PairsSource(source=tmp_path / "s", target=tmp_path / "t")
+    assert "it has 2 lines, but" in refusal(DataError, read, source, print)
+    assert "there is no such file" in refusal(DataError, read, PairsSource(tmp_path / "no"), print)
+
+
+@pytest.mark.parametrize(
+    ("source", "stem"),
+    [
+        (PairsSource("data/dates.tsv"), "dates"),
+        (PairsSource("dates.tsv.gz"), "dates"),
+        (PairsSource("dates.v2.jsonl"), "dates.v2"),
+        (PairsSource("pairs"), "pairs"),
+        (PairsSource(Path("a/train.de"), None, None), "train.de"),
+        (PairsSource(source="train.de.txt", target="train.en.txt"), "train.de"),
+        (PairsSource(".tsv"), "model"),
+        (PairsSource("-"), "model"),
+        (PairsSource([("a", "b")]), "model"),
+    ],
+)
+def test_a_model_is_named_after_its_pairs(source, stem):
+    assert source.stem == stem

@@ -1,0 +1,87 @@
+"""A run whose symbols begin with word vectors, and the command that makes them."""
+
+import numpy as np
+import pytest
+import torch
+from pipeline_cases import QUICK, digits, tsv
+
+import regard
+from regard.cli import main
+from regard.errors import ConfigError
+from regard.text.vectors import Vectors
+
+
+@pytest.fixture
+def vectors(tmp_path):
+    """Vectors of three digits, and of what no pair has."""
+    path = tmp_path / "v.txt"
+    numbers = np.arange(16, dtype=np.float32).reshape(4, 4) + 1
+    Vectors(("1", "2", "3", "x"), numbers).save(path)
+    return path
+
+
+def trained(vectors, **settings):
+    return regard.train(digits(), embeddings=vectors, **{**QUICK, **settings})
+
+
+def test_symbols_begin_with_their_vectors_in_one_scale(vectors, capsys):
+    still = {"learning_rate": 1e-9, "warmup_steps": 0, "quiet": False, "hidden_size": 5}
+    translator = trained(vectors, **still)
+    assert "3 of 14 source symbols and 3 of 14 target symbols begin" in capsys.readouterr().err
+    known = Vectors.load(vectors)
+    scale = 1 / np.linalg.norm(known.numbers, axis=1).mean()
+    side, weight = translator.source, translator.models[0].source_embedding.weight
+    assert weight.shape[1] == 4
+    for symbol in "123":
+        (at,) = side.vocabulary.ids([symbol])
+        expected = torch.from_numpy(known.numbers[known.rows[symbol]] * scale)
+        assert torch.allclose(weight[at], expected, atol=1e-5)
+
+
+def test_other_widths_are_refused_and_another_file_is_another_run(vectors, tmp_path):
+    with pytest.raises(ConfigError) as caught:
+        trained(vectors, embedding_size=6)
+    assert "source.size = 6, but the vectors have 4 numbers; source.size = 4 would do" in str(
+        caught.value
+    )
+    out, pairs = tmp_path / "m.regard", tsv(tmp_path / "p.tsv", digits())
+    options = {**QUICK, "out": out, "hidden_size": 5}
+    regard.train(pairs, embeddings=vectors, **options)
+    other = tmp_path / "other.txt"
+    other.write_text(vectors.read_text().replace("16", "17"))
+    with pytest.raises(ConfigError, match="the run began with other vectors"):
+        regard.train(pairs, embeddings=other, resume=True, **options)
+
+
+def test_the_command_learns_prints_draws_and_says_what_is_next(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = tmp_path / "text.txt"
+    text.write_text("the cat eats the fish\nthe dog eats the meat\n" * 30, encoding="utf-8")
+    options = ["--size", "8", "--epochs", "3", "--map", "map.svg"]
+    assert main(["embed", str(text), *options]) == 0
+    printed = capsys.readouterr()
+    assert "nearest, by cosine" in printed.out
+    assert "6 words of 8 numbers in text.vectors.txt" in printed.out
+    assert "--embeddings text.vectors.txt" in printed.err
+    assert Vectors.load(tmp_path / "text.vectors.txt").words[0] == "the"
+    drawn = (tmp_path / "map.svg").read_text(encoding="utf-8")
+    assert drawn.count("<circle") == 6
+    assert ">the</text>" in drawn
+    assert main(["embed", str(tmp_path / "none.txt")]) == 2
+    assert "no such file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("words", {"ǎː", "t͡ʃ"}),
+        ("whitespace", {"ǎː", "t͡ʃ"}),
+        ("phonemes", {"a", "◌\u030c", "◌ː", "t͡ʃ"}),
+        ("characters", {"ǎ", "ː", " ", "t", "\u0361", "ʃ"}),
+    ],
+)
+def test_vectors_are_learned_of_the_tokens_that_are_asked_for(tmp_path, kind, expected):
+    text, out = tmp_path / "text.txt", tmp_path / "v.txt"
+    text.write_text("ǎː t͡ʃ\n" * 30, encoding="utf-8")
+    assert main(["embed", str(text), "--out", str(out), "--size=2", f"--tokens={kind}"]) == 0
+    assert set(Vectors.load(out).words) == expected

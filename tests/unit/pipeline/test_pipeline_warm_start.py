@@ -1,0 +1,201 @@
+"""A run that starts from a model: what it takes over, what it adds, and what may not differ."""
+
+import pytest
+import torch
+from pipeline_cases import QUICK, digits, quick, tsv
+
+import regard
+from regard.errors import ConfigError, ModelFileError
+from regard.pipeline.warm_start import _fits
+from regard.text.vocabulary import Vocabulary
+
+LETTERS = [(f"{word} {word}", word.upper()) for word in ("ab", "ba", "abc", "cab", "bca", "ca")] * 4
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    """A model that has learned a little of digits."""
+    out = tmp_path_factory.mktemp("start") / "old.regard"
+    quick(out=out)
+    return out
+
+
+def tuned(start, pairs=None, **settings):
+    pairs = LETTERS if pairs is None else pairs
+    return regard.train(pairs, start_from=start, **{**QUICK, **settings})
+
+
+def weights(translator):
+    return {name: part.detach().clone() for name, part in translator.models[0].named_parameters()}
+
+
+def refusal(kind, *given, **options):
+    with pytest.raises(kind) as caught:
+        tuned(*given, **options)
+    return str(caught.value)
+
+
+def test_symbols_keep_their_ids_and_new_ones_come_behind(model):
+    old, new = regard.load(model), tuned(model)
+    before, after = (x.members[0].source.vocabulary.symbols for x in (old, new))
+    assert after[: len(before)] == before
+    assert set(after[len(before) :]) >= {"a", "b", "c"}
+    assert new.settings.model == old.settings.model
+    assert new.settings.text == old.settings.text
+
+
+def test_sounds_are_cut_as_the_model_cuts_them(tmp_path):
+    out = tmp_path / "old.regard"
+    quick([("an", "ǎː n"), ("na", "n ǎː")] * 10, out=out, text={"target": "phonemes"})
+    new = tuned(out, [("en", "ěʰ n"), ("ne", "n ěʰ")] * 10)
+    side = regard.load(out).members[0].target
+    assert set(side.vocabulary.symbols[4:]) == {"a", "n", "◌\u030c", "◌ː"}
+    assert new.members[0].target.tokenizer == side.tokenizer
+    added = new.members[0].target.vocabulary.symbols[len(side.vocabulary) :]
+    assert set(added) == {"e", "◌ʰ"}
+
+
+def test_weights_are_taken_over_and_those_of_new_symbols_are_not_the_old_ones(model):
+    before = weights(regard.load(model))
+    after = weights(tuned(model, learning_rate=1e-9, warmup_steps=0))
+    assert before.keys() == after.keys()
+    for name, old in before.items():
+        assert torch.allclose(after[name][: len(old)], old, atol=1e-6), name
+    grown = [name for name, old in before.items() if len(old) < len(after[name])]
+    assert {"source_embedding.weight", "target_embedding.weight"} <= set(grown)
+    assert all(after[name][len(before[name]) :].abs().sum() > 0 for name in grown)
+
+
+def test_it_learns_more_gently_unless_told_otherwise(model):
+    old = regard.load(model).settings.train.learning_rate
+    assert tuned(model).settings.train.learning_rate == pytest.approx(old / 4)
+    assert tuned(model, learning_rate=0.5).settings.train.learning_rate == 0.5
+
+
+@pytest.mark.parametrize("part", ["embeddings", "encoder", "decoder", "readout"])
+def test_what_is_frozen_stays_and_the_rest_learns(model, part):
+    start = weights(regard.load(model))
+    after = weights(tuned(model, digits(), freeze=(part,), learning_rate=0.1, warmup_steps=0))
+    prefixes = {"embeddings": ("source_emb", "target_emb"), "encoder": ("encoder", "summary")}
+    mine = prefixes.get(part, (part,))
+    frozen = [name for name in start if name.startswith(mine)]
+    assert frozen
+    for name, old in start.items():
+        assert torch.equal(old, after[name]) == (name in frozen), name
+
+
+@pytest.mark.parametrize(("part", "new"), [("embeddings", 7), ("readout", 3)])
+def test_what_new_symbols_have_is_not_frozen_before_it_was_learned(model, part, new):
+    assert refusal(ConfigError, model, freeze=("encoder", part)) == (
+        f"train: freeze = {part}, but {new} symbols are new to the model that is started from and "
+        "would never be learned; freezing other parts would do"
+    )
+    tuned(model, freeze=("encoder",), max_steps=1)
+
+
+def test_a_start_is_part_of_what_a_model_tells(model):
+    told = tuned(model).summary["start_from"]
+    assert len(told) == 64
+    assert told == tuned(model, digits()).summary["start_from"]
+    assert "start_from" not in quick().summary
+
+
+def test_what_would_not_fit_is_refused(model, tmp_path):
+    words = refusal(ConfigError, model, text={"source": "words"})
+    assert words == (
+        "settings: text.source = words, but the model that is started from has characters; "
+        "leaving it out would do"
+    )
+    assert "leaves nothing to learn" in refusal(
+        ConfigError, model, digits(), freeze=("embeddings", "encoder", "decoder", "readout")
+    )
+    assert "must be embeddings, encoder, decoder or readout" in refusal(
+        ConfigError, model, freeze=("encode",)
+    )
+    assert "leaving one out would do" in refusal(ConfigError, model, preset="cho2014")
+    assert "no such file" in refusal(ModelFileError, tmp_path / "none.regard")
+
+
+@pytest.mark.parametrize(
+    ("said", "change"),
+    [
+        ({"encoder": {"hidden_size": 99}}, "model.encoder.hidden_size: 7 → 99"),
+        ({"source": {"scaled": True}}, "model.source.scaled: false → true"),
+        ({"decoder": {"initial_state": "zero"}}, 'model.decoder.initial_state: "tanh" → "zero"'),
+    ],
+)
+def test_another_model_than_the_weights_are_of_is_refused(model, said, change):
+    assert refusal(ConfigError, model, model=said) == (
+        f"settings: {change}, but the weights are of the model that is started from; leaving it "
+        "out would do"
+    )
+
+
+def test_layers_of_the_model_that_is_started_from_are_not_left_out(tmp_path):
+    deep = tmp_path / "deep.regard"
+    regard.train(LETTERS, out=deep, **QUICK, model={"encoder": {"num_layers": 2}})
+    said = refusal(ConfigError, deep, model={"encoder": {"num_layers": 1}})
+    assert "model.encoder.num_layers: 2 → 1" in said
+    copying = tmp_path / "copying.regard"
+    regard.train(LETTERS, out=copying, **QUICK, model={"readout": {"pointer_generator": True}})
+    said = refusal(ConfigError, copying, model={"readout": {"pointer_generator": False}})
+    assert "model.readout.pointer_generator: true → false" in said
+
+
+def test_what_is_no_section_is_told_as_anywhere(model):
+    assert "model = 3, but it must be a dict of settings" in refusal(ConfigError, model, model=3)
+
+
+def test_dropout_and_copying_may_be_said_over_a_start(model):
+    said = {"encoder": {"dropout": 0.25}, "readout": {"pointer_generator": True}}
+    new = tuned(model, model=said, learning_rate=1e-9, warmup_steps=0)
+    assert new.settings.model.encoder.dropout == 0.25
+    assert new.settings.model.readout.pointer_generator
+    after = weights(new)
+    for name, old in weights(regard.load(model)).items():
+        assert torch.allclose(after[name][: len(old)], old, atol=1e-6), name
+
+
+def test_places_that_were_learned_are_not_cut_off(tmp_path):
+    out = tmp_path / "placed.regard"
+    placed = {"positions": "learned", "max_length": 40}
+    regard.train(LETTERS, out=out, **QUICK, model={"source": placed})
+    said = refusal(ConfigError, out, model={"source": {"max_length": 32}})
+    assert "has another size than the model that is started from" in said
+
+
+def test_a_run_goes_on_from_the_model_it_began_from_alone(model, tmp_path):
+    out, other = tmp_path / "m.regard", tmp_path / "other.regard"
+    pairs = tsv(tmp_path / "p.tsv", LETTERS)
+    first = tuned(model, pairs, out=out)
+    again = tuned(model, pairs, out=out, resume=True)
+    assert weights(first).keys() == weights(again).keys()
+    quick(out=other, seed=2)
+    assert "began from another model" in refusal(ConfigError, other, pairs, out=out, resume=True)
+
+
+def test_a_vocabulary_is_extended_by_symbols():
+    one, other = (Vocabulary.build([line]) for line in (["b", "b", "a"], ["c", "a"]))
+    assert one.extended(other).symbols[4:] == ("b", "a", "c")
+    assert one.extended(one) == one
+
+
+def test_a_model_that_did_not_copy_may_learn_to(model):
+    before, after = (
+        weights(regard.load(model)),
+        tuned(model, model={"readout": {"pointer_generator": True}}),
+    )
+    assert after.settings.model.readout.pointer_generator
+    assert {name for name in weights(after) if name not in before} == {
+        "readout.pointer.score.W.weight",
+        "readout.pointer.gate.weight",
+        "readout.pointer.gate.bias",
+    }
+
+
+def test_only_what_has_a_row_for_each_symbol_may_grow():
+    old, new = torch.zeros(2, 3), torch.zeros(4, 3)
+    assert _fits("target_embedding.weight", old, new)
+    assert not _fits("target_embedding.weight", new, old)
+    assert not _fits("encoder.weight", old, new)
+    assert not _fits("target_embedding.weight", old, torch.zeros(4, 2))
