@@ -144,16 +144,14 @@ def _settings(
 
     with warnings.catch_warnings(record=True) as renamed:
         warnings.simplefilter("always", RenamedSettingWarning)
-        tree = _settings(config, assignments, by_name)
+        tree = _tree(config, assignments, by_name)
     for sentence in dict.fromkeys(str(warning.message) for warning in renamed):
         if not quiet:
             print(sentence, file=sys.stderr)
     return tree
 
 
-def _settings(
-    config: Path | None, assignments: list[str], by_name: dict[str, Any]
-) -> dict[str, Any]:
+def _tree(config: Path | None, assignments: list[str], by_name: dict[str, Any]) -> dict[str, Any]:
     """Return what was said: the file first, then --set, then options of their own."""
     from regard.config.toml import override, read_settings
     from regard.data.pairs import read_lines
