@@ -18,7 +18,7 @@ EXTRAS = {
     "gensim": 'pip install "regard[embed]"',
     "tensorboard": "pip install tensorboard",
 }
-"""What is not needed, but used where it is, and how to get it."""
+"""Optional packages, and how to install each."""
 
 
 def doctor(
@@ -70,9 +70,10 @@ def _examine_installation() -> None:
     print(f"regard {__version__}, torch {torch.__version__}, {torch.get_num_threads()} threads")
     devices = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
     print("devices: " + ", ".join(["CPU", *devices]))
-    print(f"bfloat16 of the CPU: {', '.join(bfloat16_instructions()) or 'none, float32 is taken'}")
-    for package, would in EXTRAS.items():
-        print(f"{package}: {_installed(package) or f'not installed; {would} would do'}")
+    print(f"bfloat16 of the CPU: {', '.join(bfloat16_instructions()) or 'none; float32 is used'}")
+    for package, command in EXTRAS.items():
+        missing = f"not installed; install it with: {command}"
+        print(f"{package}: {_installed(package) or missing}")
     print()
     for device in ["cpu", *(["cuda"] if devices else [])]:
         print(_table(f"op on {device}", {n: op.explain(Call(device)) for n, op in OPS.items()}))

@@ -158,7 +158,7 @@ def test_the_doctor_names_every_op_and_finds_that_neighbours_do_not_matter(run):
     answer = run("doctor")
     assert answer.code == 0
     assert answer.out.startswith(f"regard {regard.__version__}, torch ")
-    chip = ", ".join(bfloat16_instructions()) or "none, float32 is taken"
+    chip = ", ".join(bfloat16_instructions()) or "none; float32 is used"
     assert f"\nbfloat16 of the CPU: {chip}\n" in answer.out
     rows = [re.split("  +", line) for line in answer.out.splitlines()]
     for name, op in OPS.items():
@@ -206,5 +206,5 @@ def test_the_doctor_fails_where_neighbours_matter_and_names_what_is_not_installe
     monkeypatch.setattr(doctor, "EXTRAS", {"no-such-package": "pip install it"})
     answer = run("doctor")
     assert answer.code == 1
-    assert "no-such-package: not installed; pip install it would do\n" in answer.out
+    assert "no-such-package: not installed; install it with: pip install it\n" in answer.out
     assert "cho2014: a line alone and among 40 others is NOT the same: please rep" in answer.out

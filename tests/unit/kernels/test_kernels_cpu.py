@@ -14,9 +14,9 @@ by_case = pytest.mark.parametrize("name", CASES)
 of_ours = pytest.mark.parametrize("name", [x for x in CASES if x != "bidirectional_gru_after_scan"])
 
 
-def assert_within(found, expected, bound):
-    assert len(found) == len(expected)
-    for one, other in zip(found, expected, strict=True):
+def assert_within(actual, expected, bound):
+    assert len(actual) == len(expected)
+    for one, other in zip(actual, expected, strict=True):
         assert one.shape == other.shape
         assert one.dtype == other.dtype
         assert (one - other).abs().max() <= bound * max(1.0, other.abs().max())
@@ -27,10 +27,10 @@ def assert_within(found, expected, bound):
 def test_outputs_and_every_gradient_are_the_definitions(name, sizes):
     case = CASES[name]
     inputs = case.inputs(sizes=sizes)
-    given = leaves(inputs)
-    found, expected = (outputs(run, inputs) for run in (case.run, case.definition))
-    assert_within(found, expected, 1e-12)
-    assert_within(gradients(found, given), gradients(expected, given), 1e-10)
+    tensors = leaves(inputs)
+    actual, expected = (outputs(run, inputs) for run in (case.run, case.definition))
+    assert_within(actual, expected, 1e-12)
+    assert_within(gradients(actual, tensors), gradients(expected, tensors), 1e-10)
 
 
 @by_case
@@ -38,11 +38,13 @@ def test_a_gradient_may_come_in_through_one_output_alone(name):
     case = CASES[name]
     inputs = case.inputs()
     for i in range(len(outputs(case.run, inputs))):
-        found, expected = (outputs(run, inputs)[i] for run in (case.run, case.definition))
+        actual, expected = (outputs(run, inputs)[i] for run in (case.run, case.definition))
         for leaf in leaves(inputs):
             one, other = (
-                torch.autograd.grad(made.square().sum(), leaf, retain_graph=True, allow_unused=True)
-                for made in (found, expected)
+                torch.autograd.grad(
+                    output.square().sum(), leaf, retain_graph=True, allow_unused=True
+                )
+                for output in (actual, expected)
             )
             nothing = torch.zeros_like(leaf)
             one, other = ([nothing if part is None else part for part in x] for x in (one, other))
@@ -64,24 +66,24 @@ def _gradcheck(name, *, fast):
     case = CASES[name]
     small = {"B": 3, "T": 2, "S": 3, "D": 5, "A": 7, "N": 5, "I": 3, "O": 7, "V": 5}
     inputs = case.inputs(sizes=(small, (3, 1, 0)))
-    given = leaves(inputs)
+    tensors = leaves(inputs)
 
     def run(*_):
         return tuple(outputs(case.run, inputs))
 
-    assert torch.autograd.gradcheck(run, given, fast_mode=fast)
-    return sum(leaf.numel() for leaf in given)
+    assert torch.autograd.gradcheck(run, tensors, fast_mode=fast)
+    return sum(leaf.numel() for leaf in tensors)
 
 
 @by_case
 def test_two_runs_are_equal_to_the_last_bit(name):
     case = CASES[name]
     inputs = case.inputs(torch.float32)
-    given = leaves(inputs)
+    tensors = leaves(inputs)
     first, second = outputs(case.run, inputs), outputs(case.run, inputs)
     for one, other in zip(first, second, strict=True):
         assert torch.equal(one, other)
-    for one, other in zip(gradients(first, given), gradients(second, given), strict=True):
+    for one, other in zip(gradients(first, tensors), gradients(second, tensors), strict=True):
         assert torch.equal(one, other)
 
 
@@ -100,13 +102,13 @@ def test_without_gradients_it_is_equal_to_the_last_bit(name):
 def test_the_way_back_may_be_gone_twice_but_not_differentiated(name):
     case = CASES[name]
     inputs = case.inputs()
-    given = leaves(inputs)
-    made = outputs(case.run, inputs)
-    first, second = (gradients(made, given, retain=True) for _ in range(2))
+    tensors = leaves(inputs)
+    output = outputs(case.run, inputs)
+    first, second = (gradients(output, tensors, retain=True) for _ in range(2))
     for one, other in zip(first, second, strict=True):
         assert torch.equal(one, other)
-    loss = torch.stack([part.square().sum() for part in made]).sum()
-    (slope,) = torch.autograd.grad(loss, given[:1], create_graph=True)
+    loss = torch.stack([part.square().sum() for part in output]).sum()
+    (slope,) = torch.autograd.grad(loss, tensors[:1], create_graph=True)
     with pytest.raises(RuntimeError, match="once_differentiable"):
         slope.sum().backward()
 
@@ -125,29 +127,29 @@ def test_float32_errs_at_most_twice_as_much_as_the_plain_loop(name):
             (case.run, torch.float32),
         ):
             inputs = case.inputs(dtype, sizes=(sizes, (11, 1, 0, 7, 11)), seed=seed)
-            made = outputs(run, inputs)
-            results.append([*(x.detach() for x in made), *gradients(made, leaves(inputs))])
+            output = outputs(run, inputs)
+            results.append([*(x.detach() for x in output), *gradients(output, leaves(inputs))])
         each = zip(*results, strict=True)
-        errors.append([[float((x - truth).norm()) for x in found] for truth, *found in each])
-    plain, found = torch.tensor(errors).square().sum(dim=0).sqrt().unbind(dim=-1)
+        errors.append([[float((x - truth).norm()) for x in actual] for truth, *actual in each])
+    plain, actual = torch.tensor(errors).square().sum(dim=0).sqrt().unbind(dim=-1)
     size = torch.stack([truth.norm() for truth in results[0]])
-    assert (found <= 2 * plain + torch.finfo(torch.float32).eps * size).all()
+    assert (actual <= 2 * plain + torch.finfo(torch.float32).eps * size).all()
 
 
 @of_ours
 def test_under_autocast_it_runs_in_bfloat16_and_stays_near_float32(name):
     case = CASES[name]
     inputs = case.inputs(torch.float32)
-    given = leaves(inputs)
+    tensors = leaves(inputs)
     exact = outputs(case.run, inputs)
     with torch.autocast("cpu", torch.bfloat16):
-        rough = outputs(case.run, inputs)
-        inside = gradients(rough, given, retain=True)
+        low_precision = outputs(case.run, inputs)
+        inside = gradients(low_precision, tensors, retain=True)
     wide = torch.float32 if name.startswith("linear_loss") else torch.bfloat16
-    assert {part.dtype for part in rough} == {wide}
-    outside = gradients(rough, given)
-    pairs = [*zip(rough, exact, strict=True)]
-    pairs += zip(outside, gradients(exact, given), strict=True)
+    assert {part.dtype for part in low_precision} == {wide}
+    outside = gradients(low_precision, tensors)
+    pairs = [*zip(low_precision, exact, strict=True)]
+    pairs += zip(outside, gradients(exact, tensors), strict=True)
     for one, other in pairs:
         assert (one - other).norm() <= 0.06 * other.norm()
     for one, other in zip(inside, outside, strict=True):
@@ -161,30 +163,30 @@ class Made(TorchDispatchMode):
     largest = 0
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        made = function(*args, **(kwargs or {}))
-        for part in made if isinstance(made, tuple | list) else [made]:
+        output = function(*args, **(kwargs or {}))
+        for part in output if isinstance(output, tuple | list) else [output]:
             if isinstance(part, torch.Tensor):
                 self.largest = max(self.largest, numbers(part))
-        return made
+        return output
 
 
 def numbers(tensor):
     return tensor.untyped_storage().size() // tensor.itemsize
 
 
-def made_and_kept(run, inputs):
+def made_and_saved(run, inputs):
     """How many numbers the largest tensor has, and how many wait for the way back."""
-    kept = {}
+    saved = {}
 
     def keep(tensor):
-        kept[tensor.untyped_storage().data_ptr()] = numbers(tensor)
+        saved[tensor.untyped_storage().data_ptr()] = numbers(tensor)
         return tensor
 
     with Made() as mode:
         with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
-            made = outputs(run, inputs)
-        gradients(made, leaves(inputs))
-    return mode.largest, sum(kept.values())
+            output = outputs(run, inputs)
+        gradients(output, leaves(inputs))
+    return mode.largest, sum(saved.values())
 
 
 @pytest.mark.parametrize(
@@ -196,8 +198,8 @@ def test_queries_times_keys_times_width_are_neither_made_nor_kept(name, monkeypa
     n = {**ODD, "T": 31, "S": 37, "D": 5, "A": 41, "N": 5, "O": 5}
     inputs = case.inputs(sizes=(n, (37, 1, 0)))
     all_at_once = n["B"] * n["T"] * n["S"] * n["A"]
-    assert max(made_and_kept(case.definition, inputs)) >= all_at_once
-    assert max(made_and_kept(case.run, inputs)) <= all_at_once / 5
+    assert max(made_and_saved(case.definition, inputs)) >= all_at_once
+    assert max(made_and_saved(case.run, inputs)) <= all_at_once / 5
 
 
 def test_the_logits_of_all_words_are_neither_made_nor_kept(monkeypatch):
@@ -206,8 +208,8 @@ def test_the_logits_of_all_words_are_neither_made_nor_kept(monkeypatch):
     inputs = case.inputs(sizes=(n, (101, 97, 89)))
     monkeypatch.setattr(linear_loss, "LOGITS", 1000)
     all_at_once = n["B"] * n["S"] * n["V"]
-    assert max(made_and_kept(case.definition, inputs)) >= all_at_once
-    assert max(made_and_kept(case.run, inputs)) <= all_at_once / 10
+    assert max(made_and_saved(case.definition, inputs)) >= all_at_once
+    assert max(made_and_saved(case.run, inputs)) <= all_at_once / 10
 
 
 @pytest.mark.parametrize("at_once", [1, 100, 1000, 10**6])

@@ -18,8 +18,8 @@ def test_a_share_is_dropped_and_the_rest_is_scaled(p, dtype):
     share = float((y == 0).double().mean())
     # five standard deviations of the mean of so many draws
     assert abs(share - p) < 5 * (p * (1 - p) / x.numel()) ** 0.5 + 1 / STEPS
-    kept = y[y != 0]
-    torch.testing.assert_close(kept, torch.full_like(kept, 1 / (1 - p)), rtol=1e-2, atol=0)
+    nonzero = y[y != 0]
+    torch.testing.assert_close(nonzero, torch.full_like(nonzero, 1 / (1 - p)), rtol=1e-2, atol=0)
     assert y.dtype == dtype
 
 
@@ -54,10 +54,10 @@ def test_what_is_dropped_depends_on_torchs_seed_and_on_how_often_it_was_asked():
 def test_any_shape_will_do_also_one_that_does_not_lie_in_one_piece(shape):
     torch.manual_seed(1)
     assert dropout(torch.ones(shape), p=0.4).shape == shape
-    turned = torch.arange(12.0).view(3, 4).T
-    y = dropout(turned, p=0.5)
-    kept = y != 0
-    torch.testing.assert_close(y[kept], 2 * turned[kept], rtol=1e-4, atol=0)
+    transposed = torch.arange(12.0).view(3, 4).T
+    y = dropout(transposed, p=0.5)
+    nonzero = y != 0
+    torch.testing.assert_close(y[nonzero], 2 * transposed[nonzero], rtol=1e-4, atol=0)
 
 
 def test_layers_drop_in_training_alone():

@@ -15,11 +15,13 @@ BOTH = (torch.float32, torch.bfloat16)
 @pytest.fixture(autouse=True)
 def poisoned():
     """What is not written is not a number: all memory that will be handed out has been NaN."""
-    waste = [torch.full((1 << n,), torch.nan, device="cuda") for n in range(8, 27) for _ in "ab"]
+    waste = [
+        torch.full((1 << n,), torch.nan, device="cuda") for n in range(8, 27) for _ in range(2)
+    ]
     del waste
 
 
-def drawn(*shape, scale=1.0):
+def normal(*shape, scale=1.0):
     return torch.randn(shape, device="cuda", dtype=torch.float64) * scale
 
 
@@ -31,9 +33,9 @@ def visible(B, S):
     return torch.arange(S, device="cuda") < lengths[:, None]
 
 
-def graded(compute, given, dtype, grads):
+def graded(compute, inputs, dtype, grads):
     """What comes out, and the gradient of everything that went in."""
-    leaves = [part.to(dtype).requires_grad_() for part in given]
+    leaves = [part.to(dtype).requires_grad_() for part in inputs]
     outputs = [part for part in compute(*leaves) if part is not None]
     loss = sum((out.double() * grad).sum() for out, grad in zip(outputs, grads, strict=True))
     return [x.detach() for x in (*outputs, *torch.autograd.grad(loss, leaves))]
@@ -43,12 +45,12 @@ def error(got, exact):
     return float((got.double() - exact).norm() / exact.norm().clamp(min=1e-30))
 
 
-def agree(ours, plain, given, shapes, dtype):
+def agree(ours, plain, inputs, shapes, dtype):
     """Twice the error of plain PyTorch at most, everything written, and the same bits twice."""
-    grads = [drawn(*shape) for shape in shapes]
-    exact = graded(plain, given, torch.float64, grads)
-    usual = graded(plain, given, dtype, grads)
-    first, second = (graded(ours, given, dtype, grads) for _ in "ab")
+    grads = [normal(*shape) for shape in shapes]
+    exact = graded(plain, inputs, torch.float64, grads)
+    usual = graded(plain, inputs, dtype, grads)
+    first, second = (graded(ours, inputs, dtype, grads) for _ in range(2))
     # below this a sum of a handful of numbers may or may not be rounded at all
     least = torch.finfo(dtype).eps
     for number, (got, again, other, right) in enumerate(
@@ -63,13 +65,13 @@ def agree(ours, plain, given, shapes, dtype):
 def recurrence(B, T, S, D, A):
     G = 3 * D
     return [
-        drawn(B, T, G),
-        drawn(B, S, G),
-        drawn(B, S, A),
-        drawn(B, D, scale=0.5),
-        drawn(A, D, scale=D**-0.5),
-        drawn(A, scale=A**-0.5),
-        drawn(G, D, scale=D**-0.5),
+        normal(B, T, G),
+        normal(B, S, G),
+        normal(B, S, A),
+        normal(B, D, scale=0.5),
+        normal(A, D, scale=D**-0.5),
+        normal(A, scale=A**-0.5),
+        normal(G, D, scale=D**-0.5),
     ]
 
 
@@ -116,12 +118,12 @@ def test_reading_in_two_directions_is_the_plain_loop(cell, sizes, dtype):
 
         return compute
 
-    given = [drawn(B, T, 11), drawn(B, D)]
+    inputs = [normal(B, T, 11), normal(B, D)]
     for _ in range(2):
         scale = D**-0.5
-        given += [drawn(3 * D, 11), drawn(3 * D, D, scale=scale), drawn(3 * D)]
+        inputs += [normal(3 * D, 11), normal(3 * D, D, scale=scale), normal(3 * D)]
     both = (run(getattr(file, f"bidirectional_{cell}_scan")) for file in (gru_scan, reference))
-    agree(*both, given, [(B, T, 2 * D), (B, 2 * D)], dtype)
+    agree(*both, inputs, [(B, T, 2 * D), (B, 2 * D)], dtype)
 
 
 @pytest.mark.parametrize("dtype", BOTH, ids=str)
@@ -129,7 +131,13 @@ def test_reading_in_one_direction_is_the_plain_loop(dtype):
     from regard.kernels.triton import gru_scan
 
     torch.manual_seed(0)
-    given = [drawn(5, 7, 11), drawn(5, 13), drawn(39, 11), drawn(39, 13, scale=0.3), drawn(39)]
+    inputs = [
+        normal(5, 7, 11),
+        normal(5, 13),
+        normal(39, 11),
+        normal(39, 13, scale=0.3),
+        normal(39),
+    ]
 
     def run(function):
         return lambda x, h, W, U, b: (function(x, h, W=W, U=U, b=b),)
@@ -137,7 +145,7 @@ def test_reading_in_one_direction_is_the_plain_loop(dtype):
     agree(
         run(gru_scan.gru_before_scan),
         run(reference.gru_before_scan),
-        given,
+        inputs,
         [(5, 7, 13)],
         dtype,
     )
@@ -154,8 +162,8 @@ def test_additive_attention_is_its_definition(sizes, scale, dtype):
     B, T, S, A, N = sizes
     torch.manual_seed(0)
     mask = visible(B, S)
-    given = [drawn(B, T, A, scale=scale), drawn(B, S, A, scale=scale)]
-    given += [drawn(A, scale=A**-0.5), drawn(B, S, N)]
+    inputs = [normal(B, T, A, scale=scale), normal(B, S, A, scale=scale)]
+    inputs += [normal(A, scale=A**-0.5), normal(B, S, N)]
 
     def run(function):
         return lambda q, k, v, values: function(q, k, values, v=v, mask=mask)
@@ -163,7 +171,7 @@ def test_additive_attention_is_its_definition(sizes, scale, dtype):
     agree(
         run(additive_attention.additive_attention),
         run(reference.additive_attention),
-        given,
+        inputs,
         [(B, T, N), (B, T, S)],
         dtype,
     )
@@ -176,15 +184,15 @@ def test_loss_and_gradient_of_logits_in_one_pass(V, smoothing, dtype):
     from regard.kernels.triton.linear_loss import loss_rows_
 
     torch.manual_seed(0)
-    logits = (drawn(37, V) * 3).to(dtype)
+    logits = (normal(37, V) * 3).to(dtype)
     target = torch.randint(0, V, (37,), device="cuda")
-    seen = torch.rand(37, device="cuda") < 0.8
+    visible_rows = torch.rand(37, device="cuda") < 0.8
     exact = logits.double().requires_grad_()
     losses = torch.nn.functional.cross_entropy(
         exact, target, label_smoothing=smoothing, reduction="none"
-    ).masked_fill(~seen, 0.0)
+    ).masked_fill(~visible_rows, 0.0)
     (grad,) = torch.autograd.grad(losses.sum(), exact)
-    got = loss_rows_(logits, target, seen, smoothing)
+    got = loss_rows_(logits, target, visible_rows, smoothing)
     # what went in is exact here, so that only what is written is rounded
     assert error(got, losses.detach()) <= 1e-6
     assert error(logits, grad) <= torch.finfo(dtype).eps
@@ -200,33 +208,33 @@ def test_readout_and_loss_in_one_are_their_definition(bias, chunk, dtype, monkey
         monkeypatch.setattr(linear_loss, "LOGITS", chunk)
     torch.manual_seed(0)
     target = torch.randint(0, 29, (37,), device="cuda")
-    seen = torch.rand(37, device="cuda") < 0.8
-    given = [drawn(37, 13), drawn(29, 13), *([drawn(29)] if bias else [])]
+    visible_rows = torch.rand(37, device="cuda") < 0.8
+    inputs = [normal(37, 13), normal(29, 13), *([normal(29)] if bias else [])]
 
     def run(function):
         def compute(x, weight, shift=None):
-            rows = {"target": target, "visible": seen}
+            rows = {"target": target, "visible": visible_rows}
             return (function(x, weight, bias=shift, **rows, smoothing=0.1),)
 
         return compute
 
-    agree(run(linear_loss.linear_loss), run(reference.linear_loss), given, [()], dtype)
+    agree(run(linear_loss.linear_loss), run(reference.linear_loss), inputs, [()], dtype)
 
 
 def test_adadelta_in_one_pass_is_the_librarys():
     from regard.kernels.triton.adadelta import Adadelta
 
     torch.manual_seed(0)
-    theirs = drawn(1031).float().requires_grad_()
+    theirs = normal(1031).float().requires_grad_()
     mine = theirs.detach().clone().requires_grad_()
     settings = {"rho": 0.95, "eps": 1e-6, "weight_decay": 0.01}
     library = torch.optim.Adadelta([theirs], lr=0.7, **settings)
     ours = Adadelta([mine], lr=0.7, **settings)
     for _ in range(3):
-        theirs.grad = drawn(1031).float()
+        theirs.grad = normal(1031).float()
         mine.grad = theirs.grad.clone()
         library.step()
         ours.step()
     assert error(mine.detach(), theirs.detach().double()) <= 1e-6
-    for name, value in ours.state[mine].items():
-        assert error(value, library.state[theirs][name].double()) <= 1e-6
+    for name, tensor in ours.state[mine].items():
+        assert error(tensor, library.state[theirs][name].double()) <= 1e-6
