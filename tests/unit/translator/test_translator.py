@@ -16,6 +16,7 @@ from regard.errors import InputError
 from regard.models import build
 from regard.special_tokens import BOS, EOS
 from regard.store import save_model
+from regard.text.tokenizers import Whitespace
 from regard.translator import Translator
 from small_models import LOOKS, SIZES, SOURCE, TARGET, saved, side
 

@@ -9,6 +9,7 @@ from translator_cases import LINES, refusal
 import regard
 from regard.errors import ConfigError, InputError
 from regard.store import save_model
+from regard.text.tokenizers import Whitespace
 from regard.translator import Translator, chosen_device
 from small_models import LOOKS, SIZES, SOURCE, TARGET, saved, side
 
