@@ -64,7 +64,7 @@ def test_the_help_of_a_setting_is_what_the_setting_says_of_itself(run):
     shown = " ".join(run("translate", "--help").out.split())
     assert "--top-k N Sample among this many likeliest tokens; 0 for all." in shown
     shown = " ".join(run("train", "--help").out.split())
-    assert "--max-minutes M Minutes after which training stops, 0 for no limit." in shown
+    assert "--max-minutes M Maximum training time in minutes. 0 means no limit." in shown
 
 
 @pytest.mark.parametrize(
