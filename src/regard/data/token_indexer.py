@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from regard.symbols import UNKNOWN
+from regard.special_tokens import UNKNOWN
 from regard.text.tokenizers import UNKNOWN_PIECE, Characters, Subwords, Tokenizer
 from regard.text.vocabulary import Vocabulary
 

@@ -269,11 +269,7 @@ def test_a_disk_that_is_full_loses_nothing(run, monkeypatch, pairs, disk, uninte
 
 def test_the_new_name_of_a_setting_is_said_once_on_stderr(run, pairs, tmp_path):
     (tmp_path / "old.toml").write_text("[train]\naverage = 1\n")
-<<<<<<< HEAD
-    words = ["--set", "train.rdrop_alpha=0", "--set", "train.average=2", "--config", "old.toml"]
-=======
     words = ["--set", "train.agreement=0.0", "--set", "train.average=2", "--config", "old.toml"]
->>>>>>> leaves
     answer = run("train", pairs, *SHORT, *words)
     assert (answer.code, answer.out) == (0, "")
     for sentence in (

@@ -16,11 +16,6 @@ from regard.errors import InputError
 from regard.models import build
 from regard.saved_model import save_model
 from regard.special_tokens import BOS, EOS
-<<<<<<< HEAD
-=======
-from regard.store import save_model
-from regard.text.tokenizers import Whitespace
->>>>>>> leaves
 from regard.translator import Translator
 from small_models import LOOKS, SIZES, SOURCE, TARGET, saved, side
 

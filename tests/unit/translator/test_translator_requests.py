@@ -10,13 +10,8 @@ from translator_cases import LINES, refusal
 import regard
 from regard.config.renamed_settings import RenamedSettingWarning
 from regard.errors import ConfigError, InputError
-<<<<<<< HEAD
 from regard.saved_model import save_model
 from regard.search import NEVER, Constraint
-=======
-from regard.store import save_model
-from regard.text.tokenizers import Whitespace
->>>>>>> leaves
 from regard.translator import Translator, chosen_device
 from small_models import LOOKS, SIZES, SOURCE, TARGET, saved, side
 
