@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal, get_args
 
+from regard.choices import TokenizerName
 from regard.config.checks import Names, refuse
 
 ScoreName = Literal[
@@ -15,7 +16,6 @@ ScoreName = Literal[
     "gaussian_learned",
     "location",
 ]
-TokenizerName = Literal["characters", "words", "symbols", "tagged", "sounds", "unigram", "bpe"]
 
 ScoreSetting = Annotated[str, Names(get_args(ScoreName), "score")]
 TokenizerSetting = Annotated[str, Names(get_args(TokenizerName), "tokenizer")]
