@@ -19,6 +19,9 @@ RENAMED_TOKENIZERS = {"symbols": "whitespace", "sounds": "phonemes"}
 UnknownMode = Literal["copy", "mark"]
 """What stands for an unknown token: the source token with the most attention, or a mark."""
 
+VectorMethod = Literal["skip-gram", "cbow"]
+"""How word vectors are learned: a token from its neighbors, or the neighbors from it."""
+
 MAX_CHARACTERS = 80
 """Characters of a value that a sentence shows."""
 

@@ -4,15 +4,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
-from regard.choices import RENAMED_TOKENIZERS
+from regard.choices import RENAMED_TOKENIZERS, VectorMethod, names_of
 from regard.cli import options
 from regard.cli.bar import bar
 from regard.cli.options import choice, file_argument, file_option, whole
 
 if TYPE_CHECKING:
-    from regard.text.vectors import Method, Vectors
+    from regard.text.vectors import Vectors
 
-METHODS, TOKENS = ("skip-gram", "cbow"), ("words", "characters", "whitespace", "phonemes")
+TOKENS = ("words", "characters", "whitespace", "phonemes")
 
 FORM = "NFC"
 """Unicode form of the lines, as pairs have it unless they are told otherwise."""
@@ -25,7 +25,10 @@ def embed(
     lines: Annotated[Path, file_argument("LINES", "Lines of text, plain or gzip; - for stdin.")],
     out: Annotated[Path | None, file_option("out", "Else named after LINES.", "FILE")] = None,
     method: Annotated[
-        str, choice("method", "Learn a word from its neighbours, or them from it.", *METHODS)
+        str,
+        choice(
+            "method", "Learn a word from its neighbours, or them from it.", *names_of(VectorMethod)
+        ),
     ] = "skip-gram",
     tokens: Annotated[
         str,
@@ -49,7 +52,7 @@ def embed(
     from regard.text.vectors import How, learn_vectors
 
     how = How(
-        method=cast("Method", method),
+        method=cast(VectorMethod, method),
         size=int(size),
         window=int(window),
         min_count=int(min_count),

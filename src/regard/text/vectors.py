@@ -8,15 +8,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, final
+from typing import Any, final
 
 import numpy as np
 from jaxtyping import Float
 
 from regard.atomic_files import replace_file
+from regard.choices import VectorMethod
 from regard.errors import ConfigError, DataError, unreadable, unwritable
-
-Method = Literal["cbow", "skip-gram"]
 
 
 @final
@@ -117,7 +116,7 @@ def _row(numbers: Sequence[str], path: Path, line: int) -> Float[np.ndarray, "D"
 class How:
     """By which method vectors are learned, and how long."""
 
-    method: Method = "skip-gram"
+    method: VectorMethod = "skip-gram"
     size: int = 128
     window: int = 5
     min_count: int = 2

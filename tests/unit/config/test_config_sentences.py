@@ -218,7 +218,7 @@ def test_everything_wrong_in_any_section_is_said_at_once():
         "search = beam, but it must be a section of its own",
     ]
     tree["model"]["decoder"] = {"kind": "transformer", "hidden_size": 3}
-    assert f"kind = {kinds} would do" in refusal(tree)[7]
+    assert f"Only kind = {kinds} has it." in refusal(tree)[7]
 
 
 def test_a_model_is_needed_with_all_that_has_no_default():
