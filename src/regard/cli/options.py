@@ -123,9 +123,9 @@ def _search_parameters(names: tuple[str, ...]) -> Iterator[Parameter]:
         )
 
 
-def values(**given: str | None) -> dict[str, Any]:
+def values(**texts: str | None) -> dict[str, Any]:
     """Return the settings that were given, numbers as numbers."""
-    return {name: _number(text) for name, text in given.items() if text is not None}
+    return {name: _number(text) for name, text in texts.items() if text is not None}
 
 
 def _module(name: str | None) -> str | None:
@@ -247,10 +247,10 @@ def origin(
 
 def words(origin: "Origin") -> list[object]:
     """Return the words that say where pairs are, for the next command."""
-    found: list[object] = [] if origin.pairs is None else [origin.pairs]
+    arguments: list[object] = [] if origin.pairs is None else [origin.pairs]
     for name, value in (("--source", origin.source), ("--target", origin.target)):
-        found += [] if value is None else [name, value]
-    return found + ([] if origin.columns is None else ["--columns", *origin.columns.split()])
+        arguments += [] if value is None else [name, value]
+    return arguments + ([] if origin.columns is None else ["--columns", *origin.columns.split()])
 
 
 def table(head: tuple[str, ...], *rows: tuple[str, ...]) -> str:

@@ -62,7 +62,7 @@ def serve(
 
     Ctrl-C or SIGTERM stops it: what was accepted is finished first.
     """
-    given = options.values(
+    limit_settings = options.values(
         bytes=bytes_,
         lines=lines,
         characters=characters,
@@ -74,15 +74,15 @@ def serve(
         answer_bytes=answer_bytes,
         stall_seconds=stall_seconds,
     )
-    limits = Limits(**given)
+    limits = Limits(**limit_settings)
     _refuse(models, port)
     from regard.server import run
     from regard.server.app import create_app
 
-    with run.bind(host, int(port)) as taken:
+    with run.bind(host, int(port)) as listener:
         translators = _loaded(models, device)
-        app = create_app(translators, limits, run.hosts(taken, host, allow_host or []))
-        run.serve(app, taken, lambda: _told(list(translators), run.address(taken)))
+        app = create_app(translators, limits, run.hosts(listener, host, allow_host or []))
+        run.serve(app, listener, lambda: _announce(list(translators), run.address(listener)))
 
 
 def _refuse(models: Sequence[Path], port: str) -> None:
@@ -110,7 +110,7 @@ def _loaded(models: Sequence[Path], device: str) -> "dict[str, Translator]":
     return {path.stem: load(path, device=device) for path in models}
 
 
-def _told(names: Sequence[str], address: str) -> None:
+def _announce(names: Sequence[str], address: str) -> None:
     print(f"{', '.join(names)} at {address} (Ctrl-C stops)", flush=True)
-    asked = ("-H", "Content-Type: application/json", "-d", '{"text": "…"}')
-    options.hint("curl", *asked, f"{address}/v1/translate")
+    options_of_curl = ("-H", "Content-Type: application/json", "-d", '{"text": "…"}')
+    options.hint("curl", *options_of_curl, f"{address}/v1/translate")

@@ -72,9 +72,9 @@ Place = tuple[Job, int]
 class Worker:
     """Takes lines of all jobs in turn, so that a short request need not wait for a long one."""
 
-    def __init__(self, limits: Limits, told: Callable[[int, float], None]) -> None:
+    def __init__(self, limits: Limits, on_batch: Callable[[int, float], None]) -> None:
         self.limits = limits
-        self.told = told
+        self.on_batch = on_batch
         self.waiting = 0
         self.pace = 0.0
         self._jobs: deque[Job] = deque()
@@ -136,7 +136,7 @@ class Worker:
         pace = len(batch) / max(seconds, 1e-6)
         # a mean that forgets: the last batches say most about the next
         self.pace = 0.8 * self.pace + 0.2 * pace if self.pace else pace
-        self.told(len(batch), seconds)
+        self.on_batch(len(batch), seconds)
         return True
 
     def _take(self) -> list[Place]:
