@@ -18,6 +18,13 @@ NAMES = {
         "GaussianScore": ["w", "learned"],
         "LocationScore": ["query_size", "max_length"],
     },
+    "regard.extensions": {
+        "register_score": ["name"],
+        "register_decoder": ["name", "config"],
+        "register_tokenizer": ["name"],
+        "register_constraint": ["name"],
+    },
+    "regard.search": {"Constraint": ["target"]},
     "regard.nn.attention": {
         "Attention": ["score", "window", "relative", "dropout"],
         "Memory": ["keys", "values", "mask"],
@@ -98,6 +105,7 @@ FRONT_DOOR = {
         *("self", "lines", "prefix", "pin", "banned", "candidates", "tree", "unknown"),
         *("progress", "settings"),
     ],
+    "Translator.search_options": ["self", "prefix", "banned", "candidates", "tree", "settings"],
     "Translator.rescore": ["self", "pairs"],
     "Translator.save": ["self", "path"],
 }

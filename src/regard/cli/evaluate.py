@@ -209,8 +209,8 @@ class _TestSet:
 
 def _print(scored: "list[MetricScore]", recipe: dict[str, Any], format_: str) -> None:
     if format_ == "json":
-        found = [score.to_json() for score in scored]
-        print(json.dumps(recipe | {"scores": found}, ensure_ascii=False))
+        scores = [score.to_json() for score in scored]
+        print(json.dumps(recipe | {"scores": scores}, ensure_ascii=False))
         return
     rows = [
         (score.name, f"{score.value:.2f}", "higher" if score.higher_is_better else "lower")
@@ -220,9 +220,11 @@ def _print(scored: "list[MetricScore]", recipe: dict[str, Any], format_: str) ->
     _print_recipe(recipe, {score.name: score.signature for score in scored})
 
 
-def _print_comparison(found: "list[Comparison]", recipe: dict[str, Any], format_: str) -> None:
+def _print_comparison(
+    comparisons: "list[Comparison]", recipe: dict[str, Any], format_: str
+) -> None:
     if format_ == "json":
-        compared = [one.to_json() for one in found]
+        compared = [one.to_json() for one in comparisons]
         print(json.dumps(recipe | {"comparisons": compared}, ensure_ascii=False))
         return
     rows = [
@@ -235,11 +237,11 @@ def _print_comparison(found: "list[Comparison]", recipe: dict[str, Any], format_
             f"{one.p_value:.3f}",
             "higher" if one.higher_is_better else "lower",
         )
-        for one in found
+        for one in comparisons
     ]
     head = ("metric", *recipe["models"], "difference", "95 % of draws", "p", "better is")
     print(options.table(head, *rows))
-    _print_recipe(recipe, {one.name: one.signature for one in found})
+    _print_recipe(recipe, {one.name: one.signature for one in comparisons})
 
 
 def _print_recipe(recipe: dict[str, Any], signatures: dict[str, str]) -> None:

@@ -125,9 +125,9 @@ def _search_parameters(names: tuple[str, ...]) -> Iterator[Parameter]:
         )
 
 
-def values(**given: str | None) -> dict[str, Any]:
+def values(**texts: str | None) -> dict[str, Any]:
     """Return the settings that were given, numbers as numbers."""
-    return {name: _number(text) for name, text in given.items() if text is not None}
+    return {name: _number(text) for name, text in texts.items() if text is not None}
 
 
 def _module(name: str | None) -> str | None:

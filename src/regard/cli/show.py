@@ -55,7 +55,7 @@ def show(
         answer = translator.rescore([(text, options.line("--target", target))])[0]
     for note in answer.notes:
         print(note, file=sys.stderr)
-    drawn = picture.draw(translator, answer, influence=influence)
+    drawing = picture.draw(translator, answer, influence=influence)
     print(f"{arrow_heading(text, answer.text)}   (log-probability {answer.score:.3f})\n")
-    print(drawn)
+    print(drawing)
     options.hint("regard", "translate", model, "--format", "jsonl", f"--text={text}")

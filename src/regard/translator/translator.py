@@ -193,8 +193,8 @@ class Translator:
         answers = []
         for number, pair in enumerate(each_of(pairs, "pairs"), start=1):
             again = isinstance(pair, Translation)
-            given = (pair.source, pair.symbols) if again else pair
-            source, target = pair_of(given, f"pair {number}")
+            source_and_target = (pair.source, pair.symbols) if again else pair
+            source, target = pair_of(source_and_target, f"pair {number}")
             line = self._tokenized(source, f"source {number}")
             symbols = self.target.tokens(target) if isinstance(target, str) else target
             if not line.ids:
