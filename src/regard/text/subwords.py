@@ -3,6 +3,7 @@
 import io
 import random
 from collections.abc import Iterable
+from itertools import islice
 from typing import Literal, get_args
 
 from regard.errors import ConfigError, InputError
@@ -43,14 +44,17 @@ def train_subwords(lines: Iterable[str], vocabulary_size: int, kind: Kind, seed:
 
 def sample(lines: Iterable[str], size: int, seed: int) -> list[str]:
     """Draw at most `size` lines, each with the same chance (algorithm R); all where no more."""
-    generator = random.Random(seed)
-    kept: list[str] = []
-    for i, line in enumerate(lines):
-        if i < size:
-            kept.append(line)
-        elif (place := generator.randrange(i + 1)) < size:
-            kept[place] = line
-    return kept
+    draw = random.Random(seed).getrandbits
+    lines = iter(lines)
+    sample = list(islice(lines, size))
+    for count, line in enumerate(lines, start=len(sample) + 1):
+        # what randrange(count) draws, in a third of the time
+        bits = count.bit_length()
+        while (place := draw(bits)) >= count:
+            pass
+        if place < size:
+            sample[place] = line
+    return sample
 
 
 def _parts(line: str) -> Iterable[str]:

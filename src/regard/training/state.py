@@ -15,7 +15,7 @@ from torch.optim import Optimizer
 
 from regard.errors import ModelFileError, unwritable
 from regard.models.seq2seq import Seq2Seq
-from regard.store import read_tensors, unique_tensors, write_tensors
+from regard.store import KEY, read_tensors, unique_tensors, write_tensors
 from regard.training.optimizer import optimizer_tensors, restore_optimizer
 
 
@@ -105,7 +105,8 @@ class RunFolder:
 
     def progress(self) -> Progress:
         """How far the last save had come."""
-        return _progress(read_tensors(self.state)[1]) if self.state.exists() else Progress()
+        metadata = self._metadata()
+        return Progress() if metadata is None else _progress(metadata)
 
     def clear(self) -> None:
         """Forget a run: its state, its checkpoints, what was written of it."""
@@ -115,8 +116,13 @@ class RunFolder:
                 path.unlink()
 
     def recipe(self) -> dict[str, Any] | None:
-        """What the saved run was told, None where nothing has been saved."""
-        return read_tensors(self.state)[1]["recipe"] if self.state.exists() else None
+        """What the result of the saved run depends on; None if nothing has been saved."""
+        metadata = self._metadata()
+        return None if metadata is None else metadata["recipe"]
+
+    def _metadata(self) -> dict[str, Any] | None:
+        """Read the header of the saved state, without its tensors."""
+        return read_metadata(self.state) if self.state.exists() else None
 
     def average(self, steps: list[int]) -> dict[str, Tensor]:
         """Average the weights of checkpoints, in the order of their steps, in float64."""
@@ -154,6 +160,19 @@ class RunFolder:
         lines = path.read_text(encoding="utf-8").splitlines()
         kept = [line for line in lines if _complete(line) and json.loads(line)["step"] <= step]
         path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+
+
+def read_metadata(path: Path) -> dict[str, Any]:
+    """Read the JSON of a file of tensors, and none of its tensors."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="pt") as opened:
+            metadata = json.loads((opened.metadata() or {})[KEY])
+    except (SafetensorError, OSError, ValueError, KeyError):
+        metadata = None
+    # reading all of it puts into words what is wrong
+    return metadata if isinstance(metadata, dict) else read_tensors(path)[1]
 
 
 def _progress(metadata: dict[str, Any]) -> Progress:
