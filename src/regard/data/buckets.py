@@ -128,10 +128,12 @@ def _by_length(
 
 def _cuts(widths: NDArray[Any], batch_tokens: int) -> list[int]:
     """Return where a new batch begins, so that none is over the budget; the first is not named."""
-    cuts, start, widest = [], 0, 0
-    for row, width in enumerate(widths.tolist()):
-        widest = max(widest, width)
-        if row > start and (row + 1 - start) * widest > batch_tokens:
-            cuts.append(row)
-            start, widest = row, width
-    return cuts
+    cuts, start = [], 0
+    while start < len(widths):
+        # no more rows fit than if all were as wide as the first
+        most = max(1, batch_tokens // int(widths[start]))
+        widest = np.maximum.accumulate(widths[start : start + most])
+        fits = np.arange(1, len(widest) + 1) * widest <= batch_tokens
+        start += max(1, int(fits.sum()))
+        cuts.append(start)
+    return cuts[:-1]

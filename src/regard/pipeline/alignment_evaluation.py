@@ -26,13 +26,13 @@ def read_gold_alignments(path: Path) -> tuple[list[Gold], int]:
             raise DataError(str(path), number, f"{problem}; {would}")
         source, target = (tuple(column.split()) for column in columns[:2])
         marks = [_LINK.fullmatch(word) for word in columns[2].split()]
-        found = [(mark[2], int(mark[1]) - 1, int(mark[3]) - 1) for mark in marks if mark]
-        if len(found) < len(marks) or not source or not target:
+        named = [(mark[2], int(mark[1]) - 1, int(mark[3]) - 1) for mark in marks if mark]
+        if len(named) < len(marks) or not source or not target:
             wrong = next((w for w in columns[2].split() if not _LINK.fullmatch(w)), "a blank side")
             problem = f"{wrong} is no link, but each must name two words"
             raise DataError(str(path), number, f"{problem}; 1-1, or 1p1 if unsure, would do")
-        inside = [x for x in found if 0 <= x[1] < len(source) and 0 <= x[2] < len(target)]
-        beyond += len(found) - len(inside)
+        inside = [x for x in named if 0 <= x[1] < len(source) and 0 <= x[2] < len(target)]
+        beyond += len(named) - len(inside)
         sure = frozenset((i, j) for kind, i, j in inside if kind == "-")
         golds.append(Gold(source, target, sure, frozenset((i, j) for _, i, j in inside)))
     return golds, beyond
@@ -48,12 +48,12 @@ def evaluate_alignments(
     if translator.models[0].looks is None:
         problem = "the model has no attention, but alignments are read from it"
         raise ConfigError("evaluate", [f"{problem}; one that looks, as bahdanau2015, would do"])
-    found = []
+    predicted = []
     for number, gold in enumerate(golds, start=1):
-        found.append(_links(translator, gold, path, number))
+        predicted.append(_links(translator, gold, path, number))
         if progress is not None:
             progress(1)
-    return alignment_error_rate(found, golds)
+    return alignment_error_rate(predicted, golds)
 
 
 def _links(translator: Translator, gold: Gold, path: Path, number: int) -> set[Link]:

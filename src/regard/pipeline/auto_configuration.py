@@ -1,7 +1,7 @@
-"""Automatic settings: from what the pairs look like to every setting, and a reason for each.
+"""Automatic settings: from the profile of the pairs to every setting, with a reason for each.
 
-What a person has said stands; only the rest is chosen here. The figures were found by trying them
-on real tasks; `dev/LOG.md` tells how.
+Explicit settings stay as they are; only the others are set here. The numbers come from experiments
+on real tasks, which `dev/LOG.md` describes.
 """
 
 import inspect
@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 class AutoSetting(NamedTuple):
-    """A setting that nobody said, and why it is so."""
+    """A setting that the user left out, and the reason for its value."""
 
     name: str
     value: Any
@@ -48,7 +48,7 @@ class AutoSetting(NamedTuple):
 @final
 @dataclass(frozen=True)
 class AutoConfiguration:
-    """Complete settings, and the reasons for those that were chosen."""
+    """Complete settings, and the reasons for the automatic ones."""
 
     settings: Settings
     preset: str | None
@@ -56,30 +56,30 @@ class AutoConfiguration:
 
 
 def auto_configure(
-    look: CorpusProfile,
-    given: Tree,
+    profile: CorpusProfile,
+    explicit: Tree,
     name: str | None = None,
     *,
     paper: bool = False,
     on_gpu: bool = False,
 ) -> AutoConfiguration:
-    """Complete what was said by what suits the pairs; a whole [model] is taken as it is.
+    """Complete explicit settings by what suits the pairs; a whole [model] is taken as it is.
 
-    A GPU learns in the same time with wider models, for longer.
+    On a GPU, models are wider and train for longer in the same time.
     """
-    if wrong := [section for section in given if not isinstance(given[section], dict)]:
+    if wrong := [section for section in explicit if not isinstance(explicit[section], dict)]:
         raise ConfigError(
-            "settings", [f"{x} = {given[x]}, but it must be a section of its own" for x in wrong]
+            "settings", [f"{x} = {explicit[x]}, but it must be a section of its own" for x in wrong]
         )
-    tree = {section: dict(given.get(section, {})) for section in (*SECTIONS, *given)}
+    tree = {section: dict(explicit.get(section, {})) for section in (*SECTIONS, *explicit)}
     reasons = [
-        chosen
+        setting
         for section, rule in (("text", _text), ("data", _data))
-        for chosen in _fill(tree, section, rule(look, tree))
+        for setting in _fill(tree, section, rule(profile, tree))
     ]
     model = tree.setdefault("model", {})
-    said_name = model.pop("preset", None)
-    name = name or (None if said_name is None else str(said_name))
+    preset_name = model.pop("preset", None)
+    name = name or (None if preset_name is None else str(preset_name))
     whole = all("kind" in _section(model, part) for part in ("encoder", "decoder"))
     if whole and (name is not None or paper):
         problem = f"preset = {name}" if name is not None else "paper_sizes = true"
@@ -87,33 +87,33 @@ def auto_configure(
         raise ConfigError("model", [problem])
     parts: Tree = {}
     if name is None and not whole:
-        name, reason = "bahdanau2015", f"it learns from {look.pairs:,} pairs and shows its looks"
+        name, reason = "bahdanau2015", f"it learns from {profile.pairs:,} pairs and shows its looks"
         reasons.append(AutoSetting("model.preset", name, reason))
-        said = "num_layers" in {*model, *_section(model, "encoder")}
-        if not (paper or said or _sentences(look, tree)):
+        explicit_layers = "num_layers" in {*model, *_section(model, "encoder")}
+        if not (paper or explicit_layers or _sentences(profile, tree)):
             parts = {"encoder": {"num_layers": 2}}
             reason = "two layers read letters better than the paper's one"
             reasons.append(AutoSetting("model.encoder.num_layers", 2, reason))
     problems: list[str] = []
     if name is not None:
-        suited, sizes = _suited(look, tree, name, paper=paper, on_gpu=on_gpu)
-        made = _Model(preset(name), suited, parts, model)
+        suited, sizes = _suited(profile, tree, name, paper=paper, on_gpu=on_gpu)
+        model_section = _Model(preset(name), suited, parts, model)
         reasons += sizes
-        problems += made.problems()
-        tree["model"] = made.tree()
-    reasons += _fill(tree, "train", _train(look, tree, on_gpu))
-    reasons += _fill(tree, "search", _search(look, tree))
+        problems += model_section.problems()
+        tree["model"] = model_section.tree()
+    reasons += _fill(tree, "train", _train(profile, tree, on_gpu))
+    reasons += _fill(tree, "search", _search(profile, tree))
     return AutoConfiguration(_settings(tree, problems), name, tuple(reasons))
 
 
-def will_use_gpu(given: Tree) -> bool:
-    """Whether what was said will be computed on one; a GPU that is missing is refused later."""
-    device = str(_section(given, "train").get("device", "auto"))
+def will_use_gpu(explicit: Tree) -> bool:
+    """Whether training will run on a GPU; one that is missing is refused later."""
+    device = str(_section(explicit, "train").get("device", "auto"))
     return device.startswith("cuda") or (device == "auto" and torch.cuda.is_available())
 
 
 def _settings(tree: Tree, problems: list[str]) -> Settings:
-    """Make settings, or refuse them with everything that is wrong, also what was found before."""
+    """Build the settings, or refuse them with all their problems and those that are known."""
     try:
         settings = settings_from(tree)
     except ConfigError as error:
@@ -124,30 +124,30 @@ def _settings(tree: Tree, problems: list[str]) -> Settings:
 
 
 def _section(tree: Tree, name: str) -> Tree:
-    """Return what was said of a section; what is none is refused with all else that is wrong."""
-    found = tree.get(name, {})
-    return found if isinstance(found, dict) else {}
+    """Return an explicit section; what is no section is refused later, with all other problems."""
+    section = tree.get(name, {})
+    return section if isinstance(section, dict) else {}
 
 
-def _fill(tree: Tree, section: str, found: Iterator[tuple[str, Any, str]]) -> list[AutoSetting]:
-    """Write down what a rule finds, except what a person has said."""
-    chosen = []
-    for name, value, reason in found:
+def _fill(tree: Tree, section: str, rule: Iterator[tuple[str, Any, str]]) -> list[AutoSetting]:
+    """Fill in what a rule yields, except explicit settings."""
+    automatic = []
+    for name, value, reason in rule:
         if name not in tree[section]:
             tree[section][name] = value
-            chosen.append(AutoSetting(f"{section}.{name}", value, reason))
-    return chosen
+            automatic.append(AutoSetting(f"{section}.{name}", value, reason))
+    return automatic
 
 
-def _text(look: CorpusProfile, tree: Tree) -> Iterator[tuple[str, Any, str]]:
+def _text(profile: CorpusProfile, tree: Tree) -> Iterator[tuple[str, Any, str]]:
     kinds = {}
     shared = (
         tree["text"].get("shared_vocabulary")
         or _section(tree, "model").get("tied_embeddings") == "all"
     )
     for name, side, other in (
-        ("source", look.source, look.target),
-        ("target", look.target, look.source),
+        ("source", profile.source, profile.target),
+        ("target", profile.target, profile.source),
     ):
         kind, reason = _tokenizer(side, other)
         # one vocabulary needs one kind: targets have no tags, and one side alone may have marks
@@ -158,26 +158,26 @@ def _text(look: CorpusProfile, tree: Tree) -> Iterator[tuple[str, Any, str]]:
         kinds[name] = tree["text"].get(name, kind)
         yield name, kind, reason
         if kinds[name] in SUBWORDS:
-            size = _by_pairs(look, {5000: 1000, 20_000: 2000, 200_000: 4000}, 8000)
+            size = _by_pairs(profile, {5000: 1000, 20_000: 2000, 200_000: 4000}, 8000)
             yield (
                 f"{name}_vocabulary_size",
                 size,
-                f"{look.pairs:,} pairs teach about so many pieces",
+                f"{profile.pairs:,} pairs teach about so many pieces",
             )
-    if look.pairs >= 1000 and any(kind not in SUBWORDS for kind in kinds.values()):
+    if profile.pairs >= 1000 and any(kind not in SUBWORDS for kind in kinds.values()):
         yield "min_count", 2, "what is seen once teaches what to do with the unknown"
     if _section(tree, "model").get("tied_embeddings") == "all":
         yield "shared_vocabulary", True, "model.tied_embeddings = all needs one vocabulary"
-    common = look.source.characters & look.target.characters
-    both = look.source.characters | look.target.characters
-    alike = common.total() / both.total()
-    if kinds["source"] == kinds["target"] and kinds["source"] in SUBWORDS and alike >= 0.5:
-        yield "shared_vocabulary", True, f"the sides share {alike:.0%} of their characters"
+    common = profile.source.characters & profile.target.characters
+    both = profile.source.characters | profile.target.characters
+    overlap = common.total() / both.total()
+    if kinds["source"] == kinds["target"] and kinds["source"] in SUBWORDS and overlap >= 0.5:
+        yield "shared_vocabulary", True, f"the sides share {overlap:.0%} of their characters"
 
 
-def _by_pairs(look: CorpusProfile, steps: Mapping[int, T], beyond: T) -> T:
+def _by_pairs(profile: CorpusProfile, steps: Mapping[int, T], beyond: T) -> T:
     """Return what is right below the first number of pairs that is not reached."""
-    return next((value for most, value in steps.items() if look.pairs < most), beyond)
+    return next((value for most, value in steps.items() if profile.pairs < most), beyond)
 
 
 def _tokenizer(side: SideProfile, other: SideProfile) -> tuple[str, str]:
@@ -195,9 +195,9 @@ def _tokenizer(side: SideProfile, other: SideProfile) -> tuple[str, str]:
     return "unigram", f"there are {many} words, too many to learn one by one"
 
 
-def _data(look: CorpusProfile, tree: Tree) -> Iterator[tuple[str, Any, str]]:
+def _data(profile: CorpusProfile, tree: Tree) -> Iterator[tuple[str, Any, str]]:
     """Lengths that leave out what would fill a batch by itself."""
-    for name, side in (("source", look.source), ("target", look.target)):
+    for name, side in (("source", profile.source), ("target", profile.target)):
         longest = _longest(side, tree["text"].get(name))
         if longest > 512:
             continue
@@ -226,33 +226,36 @@ def _symbols(side: SideProfile, kind: object) -> float:
 @final
 @dataclass(frozen=True)
 class _Model:
-    """A preset's [model]: the sizes that suit the pairs or a paper, under what was said."""
+    """A preset's [model]: the sizes that suit the pairs or a paper, under explicit settings."""
 
     make: Callable[..., ModelConfig]
     suited: Tree
     parts: Tree
-    said: Tree
+    explicit: Tree
 
     @property
     def sizes(self) -> Tree:
-        """What was said that the preset itself takes; the rest overrides what it makes."""
+        """Explicit settings that the preset itself takes; the others override what it makes."""
         arguments = inspect.signature(self.make).parameters
-        return {key: value for key, value in self.said.items() if key in arguments}
+        return {key: value for key, value in self.explicit.items() if key in arguments}
 
     @property
     def misspelled(self) -> dict[str, str]:
-        """What was said that is nowhere, but nearly a size of the preset."""
+        """Explicit settings that do not exist, but are nearly a size of the preset."""
         arguments = list(inspect.signature(self.make).parameters)
-        strangers = [key for key in self.said if key not in [*arguments, *types_of(ModelConfig)]]
+        strangers = [
+            key for key in self.explicit if key not in [*arguments, *types_of(ModelConfig)]
+        ]
         near = {key: get_close_matches(key, arguments, n=1) for key in strangers}
-        return {key: found[0] for key, found in near.items() if found}
+        return {key: matches[0] for key, matches in near.items() if matches}
 
     def tree(self) -> Tree:
         """Return the whole section; of sizes that cannot be, those that suit."""
         sizes = self.suited if self.problems() else self.suited | self.sizes
-        made = overridden(to_tree(Settings(model=self.make(**sizes)))["model"], self.parts)
-        told = self.sizes.keys() | self.misspelled.keys()
-        return overridden(made, {k: v for k, v in self.said.items() if k not in told})
+        section = overridden(to_tree(Settings(model=self.make(**sizes)))["model"], self.parts)
+        sizes_and_typos = self.sizes.keys() | self.misspelled.keys()
+        overrides = {k: v for k, v in self.explicit.items() if k not in sizes_and_typos}
+        return overridden(section, overrides)
 
     def problems(self) -> list[str]:
         """Say what is wrong with each size by itself, or else with all of them together."""
@@ -267,8 +270,8 @@ class _Model:
         if type(value) not in ((int, float) if hint is float else (hint,)):
             return [f"model.{key} = {printable(value)}, but it must be {must_be(hint)}"]
         # a part may call it by another name
-        found = self._refused({key: value})
-        return [f"model.{p}" if p.startswith(f"{key} ") else f"model.{key}: {p}" for p in found]
+        problems = self._refused({key: value})
+        return [f"model.{p}" if p.startswith(f"{key} ") else f"model.{key}: {p}" for p in problems]
 
     def _refused(self, sizes: Tree) -> tuple[str, ...]:
         try:
@@ -279,16 +282,16 @@ class _Model:
 
 
 def _suited(
-    look: CorpusProfile, tree: Tree, name: str, *, paper: bool, on_gpu: bool
+    profile: CorpusProfile, tree: Tree, name: str, *, paper: bool, on_gpu: bool
 ) -> tuple[Tree, list[AutoSetting]]:
-    """Return the sizes of a preset that nobody said, and why each is so."""
-    width = _by_pairs(look, {1000: 96, 5000: 128, 15_000: 192, 100_000: 256}, 384)
-    dropout = _by_pairs(look, {50_000: 0.3, 200_000: 0.2}, 0.1)
+    """Return the automatic sizes of a preset, and the reason for each."""
+    width = _by_pairs(profile, {1000: 96, 5000: 128, 15_000: 192, 100_000: 256}, 384)
+    dropout = _by_pairs(profile, {50_000: 0.3, 200_000: 0.2}, 0.1)
     if wide := on_gpu and name in RECURRENT:
-        width = _by_pairs(look, {1000: 256, 5000: 384}, 512)
-        dropout = _by_pairs(look, {50_000: 0.4, 200_000: 0.3}, 0.2)
-    elif name in RECURRENT and not _sentences(look, tree):
-        width = _by_pairs(look, {600: 96, 1000: 192, 5000: 256, 100_000: 320}, 384)
+        width = _by_pairs(profile, {1000: 256, 5000: 384}, 512)
+        dropout = _by_pairs(profile, {50_000: 0.4, 200_000: 0.3}, 0.2)
+    elif name in RECURRENT and not _sentences(profile, tree):
+        width = _by_pairs(profile, {600: 96, 1000: 192, 5000: 256, 100_000: 320}, 384)
     suited: dict[str, Any] = {
         "embedding_size": width,
         "hidden_size": width,
@@ -311,7 +314,7 @@ def _suited(
         if tree["text"].get("shared_vocabulary")
         else "two vocabularies",
     } | dict.fromkeys(published, "the paper's")
-    pairs = f"for {look.pairs:,} pairs{' on a GPU' * wide}"
+    pairs = f"for {profile.pairs:,} pairs{' on a GPU' * wide}"
     return suited, [
         AutoSetting(f"model.{key}", value, reasons.get(key, pairs))
         for key, value in suited.items()
@@ -328,36 +331,36 @@ def _places(tree: Tree) -> int:
 
 
 def overridden(tree: Tree, by: Mapping[str, Any]) -> Tree:
-    """Replace what is said, section by section; another kind replaces its whole section."""
-    made = dict(tree)
+    """Replace settings, section by section; another kind replaces its whole section."""
+    merged = dict(tree)
     for key, value in by.items():
-        old = made.get(key)
+        old = merged.get(key)
         same_kind = isinstance(old, dict) and isinstance(value, dict)
         same_kind = same_kind and value.get("kind", old.get("kind")) == old.get("kind")  # type: ignore[union-attr]
-        made[key] = overridden(old, value) if same_kind else value  # type: ignore[arg-type]
-    return made
+        merged[key] = overridden(old, value) if same_kind else value  # type: ignore[arg-type]
+    return merged
 
 
-def _train(look: CorpusProfile, tree: Tree, on_gpu: bool) -> Iterator[tuple[str, Any, str]]:
+def _train(profile: CorpusProfile, tree: Tree, on_gpu: bool) -> Iterator[tuple[str, Any, str]]:
     kinds = tree["text"]
-    tokens = look.pairs * max(
-        _symbols(look.source, kinds.get("source")), _symbols(look.target, kinds.get("target"))
+    tokens = profile.pairs * max(
+        _symbols(profile.source, kinds.get("source")), _symbols(profile.target, kinds.get("target"))
     )
-    sentences = _sentences(look, tree)
+    sentences = _sentences(profile, tree)
     batches, most = (40, 2048) if sentences else (140, 4096)
     batch = min(most, max(256, 64 * round(tokens / batches / 64)))
     few = f", in at least {batches} batches" if batch > 256 else ""
     yield "batch_tokens", batch, f"about {tokens:,.0f} symbols{few}"
-    said = tree["train"].get("batch_tokens", batch)
-    batch = said if isinstance(said, int) and said > 0 else batch
+    explicit = tree["train"].get("batch_tokens", batch)
+    batch = explicit if isinstance(explicit, int) and explicit > 0 else batch
     per_epoch = max(1, round(tokens / batch))
-    passes = round((300_000 if sentences else 500_000) / look.pairs)
+    passes = round((300_000 if sentences else 500_000) / profile.pairs)
     passes = min(100, max(30, 2 * passes) if on_gpu else max(15, passes))
-    least = 2000 if look.pairs >= 2000 else 300
+    least = 2000 if profile.pairs >= 2000 else 300
     steps = min(50_000, max(least, passes * per_epoch))
     yield "max_steps", steps, f"{steps / per_epoch:.0f} passes over the pairs"
-    said = tree["train"].get("max_steps", steps)
-    steps = said if isinstance(said, int) and said > 0 else steps
+    explicit = tree["train"].get("max_steps", steps)
+    steps = explicit if isinstance(explicit, int) and explicit > 0 else steps
     every = max(1, min(max(per_epoch, steps // 30), steps))
     yield "validate_every", every, f"{steps // every} validations"
     yield "save_every", every, "after each validation"
@@ -389,13 +392,13 @@ def _worth_rounding(decoder: Tree) -> bool:
     return isinstance(width, int) and width >= ROUNDED_FROM and decoder.get("cell") != "lstm"
 
 
-def _sentences(look: CorpusProfile, tree: Tree) -> bool:
+def _sentences(profile: CorpusProfile, tree: Tree) -> bool:
     """Whether the targets are sentences of words, not words of letters or sounds."""
     kinds = {tree["text"].get("source"), tree["text"].get("target")}
-    return bool(kinds & {"words", *SUBWORDS}) and look.target.mean_words >= 4
+    return bool(kinds & {"words", *SUBWORDS}) and profile.target.mean_words >= 4
 
 
-def _search(look: CorpusProfile, tree: Tree) -> Iterator[tuple[str, Any, str]]:
+def _search(profile: CorpusProfile, tree: Tree) -> Iterator[tuple[str, Any, str]]:
     most = tree["data"].get("max_target_length", 512)
     yield "max_length", most, "no output needs more"
     yield "beam_size", 5, "a little better than greedy"

@@ -22,7 +22,7 @@ BLANKS = {(True, True): BLANK, (True, False): BLANK_SOURCE, (False, True): BLANK
 @final
 @dataclass(frozen=True)
 class PairsSource:
-    """What a person said about where the pairs are: one file, two parallel ones, or a list."""
+    """Where the pairs are: one file, two parallel ones, or a list."""
 
     pairs: PairsInput | None = None
     source: AnyPath | None = None
@@ -40,14 +40,6 @@ class PairsSource:
     def _file(self) -> AnyPath | None:
         """The file, the first of two; None for a list."""
         return self.pairs if is_file(self.pairs) else self.source
-
-    @property
-    def readable_once(self) -> bool:
-        """Whether it may be gone once it is read: standard input, a pipe, a list's iterator."""
-        given = [one for one in (self.pairs, self.source, self.target) if one is not None]
-        return not all(
-            is_file(one) and os.path.isfile(one) and os.fspath(one) != "-" for one in given
-        )
 
     @property
     def stem(self) -> str:
@@ -80,9 +72,9 @@ class PairsSource:
         return Columns.parse(self.columns) if self.columns is not None else None
 
 
-def is_file(given: object) -> TypeIs[AnyPath]:
+def is_file(pairs: object) -> TypeIs[AnyPath]:
     """Whether pairs are given by a path, and not themselves."""
-    return isinstance(given, str | os.PathLike)
+    return isinstance(pairs, str | os.PathLike)
 
 
 def _scan_list(pairs: Iterable[tuple[str, str]], label: str) -> Iterator[Pair | DataError]:
@@ -100,7 +92,7 @@ def _problem(pair: Any) -> str | None:
     source, target = pair
     if problem := BLANKS.get((not source.strip(), not target.strip())):
         return problem
-    if found := re.search("[\0\n\ud800-\udfff]", source + target):
-        what = {"\0": "NUL", "\n": "a line end"}.get(found[0], "half a character")
+    if match := re.search("[\0\n\ud800-\udfff]", source + target):
+        what = {"\0": "NUL", "\n": "a line end"}.get(match[0], "half a character")
         return f"it holds {what}, but both sides must be lines; removing it would do"
     return None

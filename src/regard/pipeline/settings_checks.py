@@ -1,4 +1,4 @@
-"""What one section of the settings asks of another, said before anything is read twice."""
+"""Checks that the sections of the settings fit each other, all conflicts at once."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,15 +10,15 @@ from regard.models.combinations import problems
 
 
 def check_settings(settings: Settings) -> None:
-    """Refuse settings that are sound by themselves, but not together: all problems at once."""
-    found = [
+    """Refuse settings that are valid by themselves, but not together."""
+    conflicts = [
         *_text_problems(settings),
         *_length_problems(settings),
-        *_reading_problems(settings),
+        *_rdrop_problems(settings),
         *(f"model: {problem}" for problem in problems(settings.model)),
     ]
-    if found:
-        raise ConfigError("settings", found)
+    if conflicts:
+        raise ConfigError("settings", conflicts)
 
 
 def _text_problems(settings: Settings) -> Iterator[str]:
@@ -35,7 +35,7 @@ def _text_problems(settings: Settings) -> Iterator[str]:
         )
 
 
-def _reading_problems(settings: Settings) -> Iterator[str]:
+def _rdrop_problems(settings: Settings) -> Iterator[str]:
     if settings.train.rdrop_alpha and not any(_dropouts(to_tree(settings)["model"])):
         yield (
             f"train.rdrop_alpha = {settings.train.rdrop_alpha}, but two readings without dropout "
@@ -44,7 +44,7 @@ def _reading_problems(settings: Settings) -> Iterator[str]:
 
 
 def _dropouts(tree: Tree) -> Iterator[float]:
-    """Yield what is dropped anywhere in a section."""
+    """Yield every dropout rate in a section."""
     for name, value in tree.items():
         if isinstance(value, dict):
             yield from _dropouts(value)
@@ -53,18 +53,18 @@ def _dropouts(tree: Tree) -> Iterator[float]:
 
 
 def _length_problems(settings: Settings) -> Iterator[str]:
-    """Every line that is trained on must have a position for each of its symbols."""
+    """Yield limits of positions that are below the longest training line."""
     model, data = settings.model, settings.data
-    wanted: list[tuple[str, Any, str, int]] = []
+    limits: list[tuple[str, Any, str, int]] = []
     if model.source.positions != "none":
-        wanted.append(("model.source", model.source, "source", 0))
+        limits.append(("model.source", model.source, "source", 0))
     if model.target.positions != "none":
         # BOS is fed too
-        wanted.append(("model.target", model.target, "target", 1))
+        limits.append(("model.target", model.target, "target", 1))
     attention = getattr(model.decoder, "attention", None)
     if attention is not None and attention.score == "location":
-        wanted.append(("model.decoder.attention", attention, "source", 0))
-    for name, section, side, more in wanted:
+        limits.append(("model.decoder.attention", attention, "source", 0))
+    for name, section, side, more in limits:
         longest = getattr(data, f"max_{side}_length")
         if section.max_length < longest + more:
             yield (

