@@ -6,7 +6,7 @@ closed elsewhere; what the settings are stands in `settings.py` and `model.py`.
 
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -77,6 +77,17 @@ def settings_from(tree: Tree) -> Settings:
 def to_tree(settings: Settings) -> Tree:
     """Return settings as a tree, every one of them, in order."""
     return _tree(settings)
+
+
+def merge_trees(tree: Tree, by: Mapping[str, Any]) -> Tree:
+    """Replace settings, section by section; another kind replaces its whole section."""
+    merged = dict(tree)
+    for key, value in by.items():
+        old = merged.get(key)
+        same_kind = isinstance(old, dict) and isinstance(value, dict)
+        same_kind = same_kind and value.get("kind", old.get("kind")) == old.get("kind")  # type: ignore[union-attr]
+        merged[key] = merge_trees(old, value) if same_kind else value  # type: ignore[arg-type]
+    return merged
 
 
 def to_toml(settings: Settings, comments: bool = True) -> str:

@@ -17,7 +17,7 @@ from regard.config.checks import choices, must_be, types_of
 from regard.config.messages import unknown_setting
 from regard.config.model import ModelConfig
 from regard.config.settings import Settings
-from regard.config.toml import Tree, settings_from, to_tree
+from regard.config.toml import Tree, merge_trees, settings_from, to_tree
 from regard.errors import ConfigError
 from regard.kernels import has_bfloat16
 from regard.models import paper_sizes, preset
@@ -252,10 +252,10 @@ class _Model:
     def tree(self) -> Tree:
         """Return the whole section; of sizes that cannot be, those that suit."""
         sizes = self.suited if self.problems() else self.suited | self.sizes
-        section = overridden(to_tree(Settings(model=self.make(**sizes)))["model"], self.parts)
+        section = merge_trees(to_tree(Settings(model=self.make(**sizes)))["model"], self.parts)
         sizes_and_typos = self.sizes.keys() | self.misspelled.keys()
         overrides = {k: v for k, v in self.explicit.items() if k not in sizes_and_typos}
-        return overridden(section, overrides)
+        return merge_trees(section, overrides)
 
     def problems(self) -> list[str]:
         """Say what is wrong with each size by itself, or else with all of them together."""
@@ -328,17 +328,6 @@ def _places(tree: Tree) -> int:
     lengths = (data.get("max_source_length", 512), data.get("max_target_length", 512))
     # a wrong type is not this rule's to refuse
     return max(length for length in (*lengths, 31) if isinstance(length, int)) + 1
-
-
-def overridden(tree: Tree, by: Mapping[str, Any]) -> Tree:
-    """Replace settings, section by section; another kind replaces its whole section."""
-    merged = dict(tree)
-    for key, value in by.items():
-        old = merged.get(key)
-        same_kind = isinstance(old, dict) and isinstance(value, dict)
-        same_kind = same_kind and value.get("kind", old.get("kind")) == old.get("kind")  # type: ignore[union-attr]
-        merged[key] = overridden(old, value) if same_kind else value  # type: ignore[arg-type]
-    return merged
 
 
 def _train(profile: CorpusProfile, tree: Tree, on_gpu: bool) -> Iterator[tuple[str, Any, str]]:

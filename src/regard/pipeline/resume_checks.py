@@ -6,10 +6,9 @@ from typing import Any
 import torch
 
 from regard import __version__
-from regard.config.toml import Tree, differences, settings_from
+from regard.config.toml import Tree, differences, merge_trees, settings_from
 from regard.errors import ConfigError
 from regard.kernels import bfloat16_instructions
-from regard.pipeline.auto_configuration import overridden
 from regard.pipeline.request import TrainRequest
 
 FIXED = ("data.", "text.", "model.", "train.metric:", "train.optimizer:")
@@ -43,7 +42,7 @@ def keep_precision(before: dict[str, Any] | None, settings: Tree) -> Tree:
     """Fill in the precision that a run began with, which another CPU would not choose."""
     if before is None:
         return settings
-    return overridden({"train": {"precision": before["settings"]["train"]["precision"]}}, settings)
+    return merge_trees({"train": {"precision": before["settings"]["train"]["precision"]}}, settings)
 
 
 def check_same_run(

@@ -10,10 +10,9 @@ from torch import Tensor, nn
 
 from regard.atomic_files import fingerprint
 from regard.config.settings import Settings
-from regard.config.toml import Tree, differences, to_tree
+from regard.config.toml import Tree, differences, merge_trees, to_tree
 from regard.errors import ConfigError
 from regard.models.seq2seq import Seq2Seq
-from regard.pipeline.auto_configuration import overridden
 from regard.saved_model import SavedModel, load_model
 from regard.text.side import Side
 
@@ -59,7 +58,7 @@ class WarmStart:
             if isinstance(explicit, dict):
                 tree[section] = {**names, **explicit}
         if isinstance(settings.get("model", {}), dict):
-            tree["model"] = overridden(own["model"], settings.get("model", {}))
+            tree["model"] = merge_trees(own["model"], settings.get("model", {}))
         train = settings.get("train", {})
         if isinstance(train, dict):
             rate = {"learning_rate": LEARNING_RATE_FACTOR * own["train"]["learning_rate"]}

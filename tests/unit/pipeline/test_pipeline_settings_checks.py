@@ -26,8 +26,8 @@ def test_sections_that_do_not_agree_are_refused_together():
         "data": {"max_source_length": 30, "max_target_length": 20},
     }
     assert disagreement(given, "gehring2017").splitlines() == [
-        "settings: text.shared_vocabulary = true, but text.source = characters and text.target = words cut "
-        "lines differently; text.target = characters would do",
+        "settings: text.shared_vocabulary = true, but text.source = characters and text.target = "
+        "words cut lines differently; text.target = characters would do",
         "settings: model.source.max_length = 20, but data.max_source_length = 30 needs 30; "
         "model.source.max_length = 30 or data.max_source_length = 20 would do",
         "settings: model.target.max_length = 20, but data.max_target_length = 20 needs 21; "
@@ -36,8 +36,8 @@ def test_sections_that_do_not_agree_are_refused_together():
     assert disagreement(
         {"model": {"tied_embeddings": "all"}, "text": {"shared_vocabulary": False}}, "vaswani2017"
     ) == (
-        "settings: model.tied_embeddings = all needs one vocabulary, but text.shared_vocabulary = false; "
-        "text.shared_vocabulary = true or model.tied_embeddings = output would do"
+        "settings: model.tied_embeddings = all needs one vocabulary, but "
+        "text.shared_vocabulary = false; text.shared_vocabulary = true or model.tied_embeddings = output would do"
     )
     assert disagreement({"model": {"score": "location", "max_length": 8}}) == (
         "settings: model.decoder.attention.max_length = 8, but data.max_source_length = 32 needs "
