@@ -98,7 +98,7 @@ class BaselineDecoder(nn.Module):
 def _regard_decoder(D: int) -> nn.Module:
     from regard.models import preset
     from regard.models.build import build
-    from regard.nn.encoded import Encoded
+    from regard.nn.encoder_output import EncoderOutput
 
     sizes = {"embedding_size": D, "hidden_size": D, "align_size": D, "readout_size": D}
     whole = build(preset("bahdanau2015")(**sizes, cell="gru_after"), 8, 8)
@@ -111,7 +111,7 @@ def _regard_decoder(D: int) -> nn.Module:
         def forward(self, words: Tensor, memory: Tensor) -> Tensor:
             mask = torch.ones(memory.shape[:2], dtype=torch.bool, device=memory.device)
             first = memory[:, 0, : memory.shape[2] // 2]
-            read = Encoded(memory, memory, mask, memory[:, -1], summary=first)
+            read = EncoderOutput(memory, memory, mask, memory[:, -1], summary=first)
             start, state = self.decoder.start(read)
             return self.decoder.unroll(state, words, start, need_weights=False)[1].new_state
 

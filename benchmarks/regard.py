@@ -102,7 +102,7 @@ def batch_tokens(dataset: BenchmarkDataset, rows: int = ROWS) -> int:
     """Return the least token budget whose batches hold at least `rows` lines on average."""
     import numpy as np
 
-    from regard.data.buckets import Buckets
+    from regard.data.length_buckets import Buckets
 
     lengths = [
         np.array([line.count(" ") + 1 for line in dataset.lines("train", side)], dtype=np.int32)
@@ -152,8 +152,8 @@ def follow_training(
 
 def tokens_of_updates(folder: Path, settings: "Settings", updates: int) -> list[int]:
     """Return the number of target tokens, with EOS, of each of a run's first updates."""
-    from regard.data.buckets import Buckets
     from regard.data.corpus import Corpus
+    from regard.data.length_buckets import Buckets
 
     corpus, train = Corpus.open(folder / "corpus"), settings.train
     lengths = corpus.source_lengths, corpus.target_lengths

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from examples.pictures import BLUE, ORANGE, save
-from regard.nn.scores import DotScore, ScaledDotScore, Score
+from regard.nn.scores import DotScore, ScaledDotScore, ScoreFunction
 
 CAPTION = (
     "The variance of q·k grows like d, that of q·k/√d stays 1. Unscaled, the softmax's gradient "
@@ -39,7 +39,7 @@ def softmax_gradient(p: Float[Tensor, "*B S"]) -> Float[Tensor, "*B S S"]:
     return torch.diag_embed(p) - p[..., :, None] * p[..., None, :]
 
 
-def sample_scores(score: Score, width: int, num_sets: int = 500) -> Float[Tensor, "T S"]:
+def sample_scores(score: ScoreFunction, width: int, num_sets: int = 500) -> Float[Tensor, "T S"]:
     """Score random queries, eight for each set of keys; every score sees the same vectors."""
     generator = torch.Generator().manual_seed(width)
     query = torch.randn(num_sets, 8, width, generator=generator)
@@ -48,7 +48,7 @@ def sample_scores(score: Score, width: int, num_sets: int = 500) -> Float[Tensor
     return score(query, score.prepare(keys)).flatten(0, 1).double()
 
 
-def measure(score: Score, widths: tuple[int, ...] = WIDTHS) -> ScoreStatistics:
+def measure(score: ScoreFunction, widths: tuple[int, ...] = WIDTHS) -> ScoreStatistics:
     """Measure the variance of the scores, and the Frobenius norm of their softmax's gradient."""
     statistics = ScoreStatistics([], [], [], [], [])
     shares = torch.tensor([0.1, 0.5, 0.9], dtype=torch.float64)

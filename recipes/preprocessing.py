@@ -7,7 +7,7 @@ from pathlib import Path
 
 from recipes.knowledge_distillation import generate_pseudo_words
 from regard.atomic_files import replace_file
-from regard.text.normalize import normalize
+from regard.text.normalization import normalize
 
 _ENGLISH = re.compile(r"'\w+|\w+(?:-\w+)*|\S")
 """A word or a punctuation mark; the end of a genitive or a contraction stands alone."""

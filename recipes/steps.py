@@ -168,7 +168,7 @@ def digest(*paths: Path) -> str:
 
 def score_by_length(run: Path, metric: str) -> list[dict[str, Any]]:
     """Score a run's last validation in buckets of source length."""
-    from regard.metrics.scores import evaluate
+    from regard.metrics.corpus_scores import evaluate
 
     lines = [json.loads(line) for line in (run / "dev.jsonl").read_text().splitlines()]
     buckets = []

@@ -5,7 +5,7 @@ import torch
 from regard.config.settings import DataConfig, SearchConfig, Settings, TextConfig
 from regard.models import build, preset
 from regard.saved_model import SavedModel
-from regard.text.side import Side
+from regard.text.text_processor import TextProcessor
 from regard.text.tokenizers import Characters
 from regard.text.vocabulary import Vocabulary
 
@@ -31,7 +31,7 @@ LOOKS = {"bahdanau2015": (1, 1), "luong2015": (1, 1), "gehring2017": (3, 1), "va
 
 
 def side(alphabet, tokenizer=None):
-    return Side("NFC", tokenizer or Characters(), Vocabulary.build([alphabet]))
+    return TextProcessor("NFC", tokenizer or Characters(), Vocabulary.build([alphabet]))
 
 
 def saved(name="bahdanau2015", seed=1, sides=None, **search):

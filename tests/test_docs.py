@@ -10,11 +10,11 @@ import torch
 from regard.decoders.bahdanau import BahdanauDecoder
 from regard.decoders.initial_state import CopiedInitialState
 from regard.nn.attention import Attention
-from regard.nn.cells import GRUCell, Hidden
-from regard.nn.encoded import Encoded
+from regard.nn.cells import CellState, GRUCell
+from regard.nn.encoder_output import EncoderOutput
 from regard.nn.readouts import MaxoutLayer
+from regard.nn.recurrent_stack import RecurrentStack
 from regard.nn.scores import AdditiveScore
-from regard.nn.stack import Stack
 from registry import restored
 
 ROOT = Path(__file__).parents[1]
@@ -80,7 +80,7 @@ def test_every_public_mechanism_has_its_row():
         path = f"src/regard/nn/{module}.py"
         classes = {name for name in definitions(ROOT / path) if name[0].isupper()}
         documented = set(re.findall(rf"`{path}` `(\w+)`", text))
-        helpers = {"Score", "Cell", "Hidden", "Memory", "Past"}
+        helpers = {"ScoreFunction", "Cell", "CellState", "Memory", "Past"}
         assert classes - helpers <= documented, classes - helpers - documented
 
 
@@ -92,7 +92,7 @@ def worked_example():
 
 
 def by_hand_decoder():
-    stack = Stack(lambda size: GRUCell(size, 2, bias=False), 2, 1)
+    stack = RecurrentStack(lambda size: GRUCell(size, 2, bias=False), 2, 1)
     attention = Attention(AdditiveScore(2, 1, 1))
     decoder = BahdanauDecoder(stack, attention, CopiedInitialState(), context_size=1).double()
     cell, score = stack.layers[0], attention.score
@@ -117,7 +117,7 @@ def test_the_worked_example_is_what_the_decoder_computes():
     y = torch.ones(1, 1, dtype=torch.float64)
     mask = torch.ones(1, 2, dtype=torch.bool)
     decoder = by_hand_decoder()
-    memory, state = decoder.start(Encoded(h, h, mask, h[:, 1], (Hidden(s),)))
+    memory, state = decoder.start(EncoderOutput(h, h, mask, h[:, 1], (CellState(s),)))
     state, step = decoder.step(state, y, memory)
 
     maxout = MaxoutLayer(4, 2, bias=False).double()
@@ -130,9 +130,9 @@ def test_the_worked_example_is_what_the_decoder_computes():
         "α_11": step.weights[0, 0, 0, :1],
         "α_12": step.weights[0, 0, 0, 1:],
         "c_1": step.context[0],
-        "s_1": state.shown[0],
+        "s_1": state.output[0],
         # s_1 = ½ s_0 + ½ n_1, since z_1 = ½
-        "n_1": 2 * state.shown[0] - s[0],
+        "n_1": 2 * state.output[0] - s[0],
         "t_1": t,
         "p(first word)": t.softmax(dim=-1)[:1],
     }

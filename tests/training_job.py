@@ -11,7 +11,7 @@ from regard.data.corpus import Corpus, write_corpus
 from regard.models import build, preset
 from regard.saved_model import SavedModel, save_model
 from regard.search import Request, search
-from regard.text.side import Side
+from regard.text.text_processor import TextProcessor
 from regard.text.tokenizers import Characters
 from regard.text.vocabulary import Vocabulary
 from regard.training.checkpoints import load_final_weights
@@ -59,7 +59,7 @@ def digits(count, seed, longest=8):
 def job(folder, name="bahdanau2015", *, pairs=400, dropout=0.2, **options):
     """Lay out a run in a folder, or open the one that is there."""
     folder.mkdir(parents=True, exist_ok=True)
-    side = Side("NFC", Characters(), Vocabulary.build(["0123456789"]))
+    side = TextProcessor("NFC", Characters(), Vocabulary.build(["0123456789"]))
     settings = Settings(
         model=preset(name)(**SIZES[name], dropout=dropout), train=TrainConfig(**options)
     )

@@ -42,12 +42,12 @@ _reserved: dict[Kind, set[str]] = {}
 
 
 def register_score(name: str) -> Callable[[ClassT], ClassT]:
-    """Register a `regard.nn.scores.Score`, made as `cls(query_size, key_size, align_size)`."""
+    """Register a `ScoreFunction` of `regard.nn.scores`, made as `cls(query_size, key_size, align_size)`."""
     return _registration("score", name)
 
 
 def register_decoder(name: str, config: type[Any]) -> Callable[[ClassT], ClassT]:
-    """Register a `regard.decoders.contract.Decoder` with its config.
+    """Register a `regard.decoders.base.Decoder` with its config.
 
     The config is a frozen dataclass that extends `regard.config.names.CustomDecoderConfig`. The
     decoder is made as `cls.from_config(config, embedding_size, encoder, summary_size)`.

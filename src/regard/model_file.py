@@ -19,7 +19,7 @@ from regard.config.toml import settings_from, to_tree
 from regard.errors import ModelFileError, RegardError
 from regard.renamed_parameters import with_new_names
 from regard.safetensors_files import ANOTHER, read_tensors, write_tensors
-from regard.text.side import Side
+from regard.text.text_processor import TextProcessor
 
 FORMAT = 1
 
@@ -30,8 +30,8 @@ class ModelFile:
 
     tensors: Mapping[str, Tensor]
     settings: Settings
-    source: Side
-    target: Side
+    source: TextProcessor
+    target: TextProcessor
     summary: dict[str, Any]
 
 
@@ -65,7 +65,10 @@ def read_model_file(path: Path) -> ModelFile:
         if missing := missing_extension(metadata.get("requires", [])):
             raise ModelFileError(str(path), missing)
         settings = settings_from(metadata["settings"])
-        source, target = Side.from_json(metadata["source"]), Side.from_json(metadata["target"])
+        source, target = (
+            TextProcessor.from_json(metadata["source"]),
+            TextProcessor.from_json(metadata["target"]),
+        )
         return ModelFile(tensors, settings, source, target, metadata["summary"])
     except ModelFileError:
         raise

@@ -21,7 +21,7 @@ from regard.model_file import (
 )
 from regard.models.build import build
 from regard.models.seq2seq import Seq2Seq
-from regard.text.side import Side
+from regard.text.text_processor import TextProcessor
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class SavedModel:
 
     model: Seq2Seq
     settings: Settings
-    source: Side
-    target: Side
+    source: TextProcessor
+    target: TextProcessor
     summary: dict[str, Any]
 
 
@@ -61,7 +61,7 @@ def load_model(path: Path) -> SavedModel:
     return SavedModel(model.eval(), file.settings, file.source, file.target, file.summary)
 
 
-def build_for(config: ModelConfig, source: Side, target: Side) -> Seq2Seq:
+def build_for(config: ModelConfig, source: TextProcessor, target: TextProcessor) -> Seq2Seq:
     """Build a model for two sides; one that copies knows which tokens they share."""
     model = build(config, len(source.vocabulary), len(target.vocabulary))
     if model.readout.pointer is not None:

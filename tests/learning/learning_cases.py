@@ -14,7 +14,7 @@ from regard.config.settings import TrainConfig
 from regard.data.corpus import Corpus, write_corpus
 from regard.models import build, preset
 from regard.search import Request, search
-from regard.text.side import Side
+from regard.text.text_processor import TextProcessor
 from regard.text.tokenizers import Characters
 from regard.text.vocabulary import Vocabulary
 from regard.training.checkpoints import load_final_weights
@@ -108,7 +108,7 @@ def learn(folder, name, task, seed, longer=1.0):
     folder.mkdir(parents=True, exist_ok=True)
     recipe, answer, rng = RECIPES[name], TASKS[task], random.Random(seed)
     max_steps = round(recipe.train["max_steps"] * longer)
-    side = Side("NFC", Characters(), Vocabulary.build(["0123456789"]))
+    side = TextProcessor("NFC", Characters(), Vocabulary.build(["0123456789"]))
     lines = [drawn(rng) for _ in range(PAIRS)]
     seen = set(lines)
     dev, test = unseen(rng, seen, 200), unseen(rng, seen, 300)

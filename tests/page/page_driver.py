@@ -10,7 +10,7 @@ import pytest
 
 from regard.server import Limits, create_app
 from regard.server.uvicorn_server import bind, build_server
-from regard.text.side import Side
+from regard.text.text_processor import TextProcessor
 from regard.text.tokenizers import Characters
 from regard.text.vocabulary import Vocabulary
 from regard.translator import Translator, load
@@ -33,7 +33,7 @@ def chromium():
 def arabic():
     """Return a model that turns Arabic letters into Hebrew ones, with spaces, at random."""
     sides = [
-        Side("NFC", Characters(), Vocabulary.build([letters]))
+        TextProcessor("NFC", Characters(), Vocabulary.build([letters]))
         for letters in ("ابتثجحخ ", "אבגדהוזח ")
     ]
     return Translator(saved("bahdanau2015", sides=sides))

@@ -74,8 +74,8 @@ def test_a_deep_tree_nests_only_where_it_forks(visit):
         """async () => {
             const { listBeamTree } = await import("./beam_tree.js");
             const way = Array.from({ length: 400 }, (_, at) => (
-                { token: "a", parent: at ? at - 1 : null, score: 0, total: 0, kept: true }));
-            const fork = { token: "b", parent: 200, score: -3, total: -23, kept: false };
+                { token: "a", parent: at ? at - 1 : null, score: 0, total: 0, in_nbest: true }));
+            const fork = { token: "b", parent: 200, score: -3, total: -23, in_nbest: false };
             const list = listBeamTree({ tree: [...way, fork], tokens: [], score: 0, text: "" });
             return [list.querySelectorAll("ul").length, list.querySelectorAll("li").length];
         }"""

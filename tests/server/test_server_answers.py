@@ -71,7 +71,7 @@ def expected_json(translation, attention=False, influence=None):
             for x in translation.alternatives
         ]
     if translation.tree:
-        names = ("parent", "token", "score", "total", "kept")
+        names = ("parent", "token", "score", "total", "in_nbest")
         expected["tree"] = [{name: getattr(x, name) for name in names} for x in translation.tree]
     if translation.notes:
         expected["notes"] = list(translation.notes)

@@ -36,7 +36,7 @@ def check(
     Counts, bad lines, duplicates, lengths, oddities, and what would be chosen. The exit code is 2
     where a line is bad, or where there are too few to learn from.
     """
-    from regard.data import check as checker
+    from regard.data import corpus_check as checker
     from regard.data.pairs import Columns, read_pairs
     from regard.errors import DataError
     from regard.pipeline.auto_configuration import auto_configure, will_use_gpu

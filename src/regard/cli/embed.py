@@ -10,7 +10,7 @@ from regard.cli.bar import bar
 from regard.cli.options import choice, file_argument, file_option, whole
 
 if TYPE_CHECKING:
-    from regard.text.vectors import Vectors
+    from regard.text.word_vectors import Vectors
 
 TOKENS = ("words", "characters", "whitespace", "phonemes")
 
@@ -49,7 +49,7 @@ def embed(
     ] = None,
 ) -> None:
     """Learn word vectors from lines, for `regard train --embeddings`."""
-    from regard.text.vectors import How, learn_vectors
+    from regard.text.word_vectors import How, learn_vectors
 
     how = How(
         method=cast(VectorMethod, method),
@@ -90,7 +90,7 @@ class _Lines:
 
     def __iter__(self) -> Iterator[list[str]]:
         from regard.data.pairs import read_lines
-        from regard.text.normalize import normalize
+        from regard.text.normalization import normalize
 
         read = (line for _, line in read_lines(self.path)) if self.kept is None else self.kept
         for line in read:

@@ -23,8 +23,8 @@ from regard.cli.translate import CHUNK
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
-    from regard.metrics.bootstrap import Comparison
-    from regard.metrics.scores import MetricScore
+    from regard.metrics.corpus_scores import MetricScore
+    from regard.metrics.paired_bootstrap import Comparison
     from regard.pipeline.pairs_source import PairsSource
     from regard.translator import Translator
 
@@ -90,11 +90,12 @@ def evaluate(
 
     All targets of a source are its references, unless every line is to count.
     """
-    from regard.metrics import bootstrap, scores
+    from regard.metrics import corpus_scores
+    from regard.metrics.paired_bootstrap import paired_bootstrap
     from regard.translator import load
 
     names = [name.strip() for name in metrics.split(",")]
-    scores.check_names(names)
+    corpus_scores.check_names(names)
     if alignments is not None:
         if ensemble or each_line:
             problem = "--alignments judges one model line by line anyway"
@@ -113,13 +114,11 @@ def evaluate(
     if len(groups) == 1:
         name = " + ".join(model.name for model in models)
         recipe = {"model": name} | recipe
-        _print(scores.evaluate(outputs[0], read.references, names), recipe, format_)
+        _print(corpus_scores.evaluate(outputs[0], read.references, names), recipe, format_)
     else:
         one, other = outputs
         draws = int(samples), int(seed)
-        compared = [
-            bootstrap.paired_bootstrap(one, other, read.references, name, *draws) for name in names
-        ]
+        compared = [paired_bootstrap(one, other, read.references, name, *draws) for name in names]
         recipe = {"models": [model.name for model in models]} | recipe
         _print_comparison(compared, recipe, format_)
     if format_ == "table":

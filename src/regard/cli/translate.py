@@ -106,7 +106,7 @@ class _Work:
 
     def _refuse_pharaoh(self, model: Path, nbest: int) -> None:
         problems = []
-        if self.translator.models[0].decoder.looks is None:
+        if self.translator.models[0].decoder.attention_shape is None:
             problems.append(f"{model} has no attention; text or jsonl would do")
         if self.several:
             problems.append(f"it has one row for a line and nbest = {nbest}; nbest = 1 would do")

@@ -9,14 +9,14 @@ from torch.nn import functional
 from typing_extensions import override
 
 from regard import kernels
-from regard.decoders.contract import Decoder, Step, unroll_by_steps
+from regard.decoders.base import Decoder, DecoderStep, unroll_by_steps
 from regard.decoders.initial_state import InitialState
 from regard.decoders.recurrent import RecurrentState, covered, look, start
 from regard.decoders.unrolling import explain_recurrence, score_parameters, why_not_one_op
 from regard.nn.attention import Attention, Memory
-from regard.nn.cells import Hidden
-from regard.nn.encoded import Encoded
-from regard.nn.stack import Stack
+from regard.nn.cells import CellState
+from regard.nn.encoder_output import EncoderOutput
+from regard.nn.recurrent_stack import RecurrentStack
 
 
 @final
@@ -31,7 +31,7 @@ class BahdanauDecoder(Decoder[RecurrentState, Memory]):
 
     def __init__(
         self,
-        stack: Stack,
+        stack: RecurrentStack,
         attention: Attention,
         initial_state: InitialState,
         *,
@@ -43,7 +43,7 @@ class BahdanauDecoder(Decoder[RecurrentState, Memory]):
         self.initial_state = initial_state
         self.state_size = stack.hidden_size
         self.context_size = context_size
-        self.looks = 1, 1
+        self.attention_shape = 1, 1
 
     @property
     @override
@@ -60,7 +60,7 @@ class BahdanauDecoder(Decoder[RecurrentState, Memory]):
         return decisions
 
     @override
-    def start(self, encoded: Encoded) -> tuple[Memory, RecurrentState]:
+    def start(self, encoded: EncoderOutput) -> tuple[Memory, RecurrentState]:
         return start(self.stack.layers, self.initial_state, self.attention, encoded)
 
     @override
@@ -70,17 +70,17 @@ class BahdanauDecoder(Decoder[RecurrentState, Memory]):
         previous: Float[Tensor, "B E"],
         memory: Memory,
         *,
-        imposed: Float[Tensor, "B L H S"] | None = None,
+        forced_weights: Float[Tensor, "B L H S"] | None = None,
         need_weights: bool = True,
-    ) -> tuple[RecurrentState, Step]:
-        here = None if imposed is None else imposed[:, None]
-        query = state.shown[:, None]
+    ) -> tuple[RecurrentState, DecoderStep]:
+        here = None if forced_weights is None else forced_weights[:, None]
+        query = state.output[:, None]
         contexts, weights = look(self.attention, query, memory, state, here, need_weights)
         c = contexts[:, 0]
         shown, layers = self.stack.step(torch.cat([previous, c], dim=-1), state.layers)
         moved = RecurrentState(state.position + 1, layers, shown, covered(state, weights))
         shown_weights = weights[:, 0] if weights is not None and need_weights else None
-        return moved, Step(state.shown, shown, c, shown_weights)
+        return moved, DecoderStep(state.output, shown, c, shown_weights)
 
     @override
     def unroll(
@@ -89,12 +89,17 @@ class BahdanauDecoder(Decoder[RecurrentState, Memory]):
         previous: Float[Tensor, "B T E"],
         memory: Memory,
         *,
-        imposed: Float[Tensor, "B T L H S"] | None = None,
+        forced_weights: Float[Tensor, "B T L H S"] | None = None,
         need_weights: bool = True,
-    ) -> tuple[RecurrentState, Step]:
-        if imposed is not None or self.why_stepwise is not None:
+    ) -> tuple[RecurrentState, DecoderStep]:
+        if forced_weights is not None or self.why_stepwise is not None:
             return unroll_by_steps(
-                self, state, previous, memory, imposed=imposed, need_weights=need_weights
+                self,
+                state,
+                previous,
+                memory,
+                forced_weights=forced_weights,
+                need_weights=need_weights,
             )
         return self._unroll_at_once(state, previous, memory, need_weights)
 
@@ -104,7 +109,7 @@ class BahdanauDecoder(Decoder[RecurrentState, Memory]):
         previous: Float[Tensor, "B T E"],
         memory: Memory,
         need_weights: bool,
-    ) -> tuple[RecurrentState, Step]:
+    ) -> tuple[RecurrentState, DecoderStep]:
         """Project the words and the memory first, since W [y; c] = W_y y + Σ_j α_j W_c h_j."""
         cell, (initial,) = self.stack.layers[0], state.layers
         sizes = [previous.shape[-1], memory.values.shape[-1]]
@@ -122,7 +127,7 @@ class BahdanauDecoder(Decoder[RecurrentState, Memory]):
             score=score,
             U=cell.U.weight,
         )
-        old = torch.cat([state.shown[:, None], outputs[:, :-1]], dim=1)
-        state = RecurrentState(state.position + previous.shape[1], (Hidden(h, c),), h)
+        old = torch.cat([state.output[:, None], outputs[:, :-1]], dim=1)
+        state = RecurrentState(state.position + previous.shape[1], (CellState(h, c),), h)
         layer_weights = weights[:, :, None, None] if need_weights else None
-        return state, Step(old, outputs, weights @ memory.values, layer_weights)
+        return state, DecoderStep(old, outputs, weights @ memory.values, layer_weights)

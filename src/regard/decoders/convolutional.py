@@ -8,16 +8,16 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from typing_extensions import override
 
-from regard.decoders.contract import Decoder, State, Step, only_step, zero_position
+from regard.decoders.base import Decoder, DecoderState, DecoderStep, only_step, zero_position
 from regard.kernels import Call, Decision
 from regard.nn.attention import Attention, Memory
 from regard.nn.blocks import GatedConvolution, fit
-from regard.nn.encoded import Encoded
+from regard.nn.encoder_output import EncoderOutput
 from regard.nn.scores import DotScore
 
 
 @dataclass(frozen=True)
-class ConvolutionalState(State):
+class ConvolutionalState(DecoderState):
     """The last k−1 inputs of each layer."""
 
     inputs: tuple[Float[Tensor, "B k D"], ...]
@@ -47,7 +47,7 @@ class ConvolutionalDecoder(Decoder[ConvolutionalState, Memory]):
         key_size, value_size = memory_sizes
         self.state_size = embedding_size
         self.context_size = None
-        self.looks = num_layers, 1
+        self.attention_shape = num_layers, 1
         self.hidden_size = hidden_size
         self.attention = Attention(DotScore())
         self.enter = fit(embedding_size, hidden_size)
@@ -65,7 +65,7 @@ class ConvolutionalDecoder(Decoder[ConvolutionalState, Memory]):
         return super().explain(call) | {"decoder attention": self.attention.explain(call)}
 
     @override
-    def start(self, encoded: Encoded) -> tuple[Memory, ConvolutionalState]:
+    def start(self, encoded: EncoderOutput) -> tuple[Memory, ConvolutionalState]:
         B = encoded.mask.shape[0]
         keys, values = self.fit_keys(encoded.keys), self.fit_values(encoded.values)
         void = keys.new_zeros(B, self.margin, self.hidden_size)
@@ -79,12 +79,12 @@ class ConvolutionalDecoder(Decoder[ConvolutionalState, Memory]):
         previous: Float[Tensor, "B E"],
         memory: Memory,
         *,
-        imposed: Float[Tensor, "B L H S"] | None = None,
+        forced_weights: Float[Tensor, "B L H S"] | None = None,
         need_weights: bool = True,
-    ) -> tuple[ConvolutionalState, Step]:
-        here = None if imposed is None else imposed[:, None]
+    ) -> tuple[ConvolutionalState, DecoderStep]:
+        here = None if forced_weights is None else forced_weights[:, None]
         state, steps = self.unroll(
-            state, previous[:, None], memory, imposed=here, need_weights=need_weights
+            state, previous[:, None], memory, forced_weights=here, need_weights=need_weights
         )
         return state, only_step(steps)
 
@@ -95,9 +95,9 @@ class ConvolutionalDecoder(Decoder[ConvolutionalState, Memory]):
         previous: Float[Tensor, "B T E"],
         memory: Memory,
         *,
-        imposed: Float[Tensor, "B T L H S"] | None = None,
+        forced_weights: Float[Tensor, "B T L H S"] | None = None,
         need_weights: bool = True,
-    ) -> tuple[ConvolutionalState, Step]:
+    ) -> tuple[ConvolutionalState, DecoderStep]:
         T = previous.shape[1]
         root_m = memory.mask.sum(dim=-1)[:, None, None].to(previous.dtype).sqrt()
         h, inputs, weights = self.enter(previous), [], []
@@ -108,11 +108,11 @@ class ConvolutionalDecoder(Decoder[ConvolutionalState, Memory]):
             c, α = self.attention(
                 W_d(h) + previous,
                 memory,
-                imposed=None if imposed is None else imposed[:, :, layer, 0],
+                forced_weights=None if forced_weights is None else forced_weights[:, :, layer, 0],
                 need_weights=need_weights,
             )
             h = (h + root_m * c) * 0.5**0.5
             weights.append(α)
         shown = torch.stack(weights, dim=2)[:, :, :, None] if need_weights else None
         moved = ConvolutionalState(state.position + T, tuple(inputs))
-        return moved, Step(None, self.leave(h), None, shown)
+        return moved, DecoderStep(None, self.leave(h), None, shown)

@@ -8,15 +8,15 @@ import torch
 from torch import nn
 from typing_extensions import override
 
-from regard.nn.cells import Cell, Hidden
-from regard.nn.encoded import Encoded
+from regard.nn.cells import Cell, CellState
+from regard.nn.encoder_output import EncoderOutput
 
 
 class InitialState(nn.Module, ABC):
     """Makes the states before the first word."""
 
     @abstractmethod
-    def forward(self, cells: Sequence[Cell], encoded: Encoded) -> tuple[Hidden, ...]:
+    def forward(self, cells: Sequence[Cell], encoded: EncoderOutput) -> tuple[CellState, ...]:
         """Return one state a layer."""
 
 
@@ -25,7 +25,7 @@ class ZeroInitialState(InitialState):
     """s_0 = 0"""
 
     @override
-    def forward(self, cells: Sequence[Cell], encoded: Encoded) -> tuple[Hidden, ...]:
+    def forward(self, cells: Sequence[Cell], encoded: EncoderOutput) -> tuple[CellState, ...]:
         rows = encoded.last.shape[0]
         return tuple(c.start(encoded.last.new_zeros(rows, c.hidden_size)) for c in cells)
 
@@ -35,7 +35,7 @@ class CopiedInitialState(InitialState):
     """The encoder's last states, layer by layer (Sutskever et al. 2014, §2)."""
 
     @override
-    def forward(self, cells: Sequence[Cell], encoded: Encoded) -> tuple[Hidden, ...]:
+    def forward(self, cells: Sequence[Cell], encoded: EncoderOutput) -> tuple[CellState, ...]:
         return encoded.states
 
 
@@ -50,6 +50,6 @@ class MappedInitialState(InitialState):
         )
 
     @override
-    def forward(self, cells: Sequence[Cell], encoded: Encoded) -> tuple[Hidden, ...]:
+    def forward(self, cells: Sequence[Cell], encoded: EncoderOutput) -> tuple[CellState, ...]:
         states = [torch.tanh(W_s(encoded.summary)) for W_s in self.W_s]
         return tuple(cell.start(s) for cell, s in zip(cells, states, strict=True))

@@ -10,14 +10,14 @@ from torch.nn import functional
 from typing_extensions import override
 
 from regard import kernels
-from regard.decoders.contract import Decoder, Step, only_step, unroll_by_steps
+from regard.decoders.base import Decoder, DecoderStep, only_step, unroll_by_steps
 from regard.decoders.initial_state import InitialState
 from regard.decoders.recurrent import RecurrentState, covered, look, start
 from regard.decoders.unrolling import explain_recurrence, score_parameters, why_not_one_op
 from regard.nn.attention import Attention, Memory
-from regard.nn.cells import Hidden
-from regard.nn.encoded import Encoded
-from regard.nn.stack import Stack
+from regard.nn.cells import CellState
+from regard.nn.encoder_output import EncoderOutput
+from regard.nn.recurrent_stack import RecurrentStack
 
 
 @final
@@ -31,7 +31,7 @@ class LuongDecoder(Decoder[RecurrentState, Memory]):
 
     def __init__(
         self,
-        stack: Stack,
+        stack: RecurrentStack,
         attention: Attention,
         initial_state: InitialState,
         *,
@@ -45,7 +45,7 @@ class LuongDecoder(Decoder[RecurrentState, Memory]):
         self.initial_state = initial_state
         self.state_size = stack.hidden_size
         self.context_size = context_size
-        self.looks = 1, 1
+        self.attention_shape = 1, 1
         self.W_c = W_c
         self.input_feeding = input_feeding
 
@@ -54,7 +54,7 @@ class LuongDecoder(Decoder[RecurrentState, Memory]):
     def why_stepwise(self) -> str | None:
         """Why `unroll` goes step by step; None if it does not."""
         if not self.input_feeding:
-            return "its score sees coverage" if self.attention.covers else None
+            return "its score sees coverage" if self.attention.uses_coverage else None
         if self.W_c is None:
             return "it feeds a state that is not attentional"
         return why_not_one_op(self.stack, self.attention)
@@ -71,11 +71,11 @@ class LuongDecoder(Decoder[RecurrentState, Memory]):
         return decisions | {"decoder recurrence": recurrence}
 
     @override
-    def start(self, encoded: Encoded) -> tuple[Memory, RecurrentState]:
+    def start(self, encoded: EncoderOutput) -> tuple[Memory, RecurrentState]:
         memory, state = start(self.stack.layers, self.initial_state, self.attention, encoded)
         if self.W_c is None:
             return memory, state
-        return memory, replace(state, shown=torch.zeros_like(state.shown))
+        return memory, replace(state, output=torch.zeros_like(state.output))
 
     @override
     def step(
@@ -84,12 +84,12 @@ class LuongDecoder(Decoder[RecurrentState, Memory]):
         previous: Float[Tensor, "B E"],
         memory: Memory,
         *,
-        imposed: Float[Tensor, "B L H S"] | None = None,
+        forced_weights: Float[Tensor, "B L H S"] | None = None,
         need_weights: bool = True,
-    ) -> tuple[RecurrentState, Step]:
-        x = torch.cat([previous, state.shown], dim=-1) if self.input_feeding else previous
+    ) -> tuple[RecurrentState, DecoderStep]:
+        x = torch.cat([previous, state.output], dim=-1) if self.input_feeding else previous
         h, layers = self.stack.step(x, state.layers)
-        here = None if imposed is None else imposed[:, None]
+        here = None if forced_weights is None else forced_weights[:, None]
         steps, coverage = self._show(h[:, None], state, memory, here, need_weights)
         step = only_step(steps)
         return RecurrentState(state.position + 1, layers, step.new_state, coverage), step
@@ -101,19 +101,24 @@ class LuongDecoder(Decoder[RecurrentState, Memory]):
         previous: Float[Tensor, "B T E"],
         memory: Memory,
         *,
-        imposed: Float[Tensor, "B T L H S"] | None = None,
+        forced_weights: Float[Tensor, "B T L H S"] | None = None,
         need_weights: bool = True,
-    ) -> tuple[RecurrentState, Step]:
+    ) -> tuple[RecurrentState, DecoderStep]:
         fed = self.W_c if self.input_feeding else None
-        if self.why_stepwise is not None or (fed is not None and imposed is not None):
+        if self.why_stepwise is not None or (fed is not None and forced_weights is not None):
             return unroll_by_steps(
-                self, state, previous, memory, imposed=imposed, need_weights=need_weights
+                self,
+                state,
+                previous,
+                memory,
+                forced_weights=forced_weights,
+                need_weights=need_weights,
             )
         if fed is not None:
             return self._unroll_at_once(fed, state, previous, memory, need_weights)
         everywhere = torch.ones(previous.shape[:2], dtype=torch.bool, device=previous.device)
         h, layers = self.stack.scan(previous, state.layers, everywhere)
-        steps, _ = self._show(h, state, memory, imposed, need_weights)
+        steps, _ = self._show(h, state, memory, forced_weights, need_weights)
         position = state.position + previous.shape[1]
         return RecurrentState(position, layers, steps.new_state[:, -1]), steps
 
@@ -124,7 +129,7 @@ class LuongDecoder(Decoder[RecurrentState, Memory]):
         previous: Float[Tensor, "B T E"],
         memory: Memory,
         need_weights: bool,
-    ) -> tuple[RecurrentState, Step]:
+    ) -> tuple[RecurrentState, DecoderStep]:
         """Project the words and the memory first, since W_c [c; h] = Σ_j α_j C h̄_j + R h."""
         cell, (initial,) = self.stack.layers[0], state.layers
         W_y, F = cell.W.weight.split_with_sizes([previous.shape[-1], self.state_size], dim=1)
@@ -146,28 +151,32 @@ class LuongDecoder(Decoder[RecurrentState, Memory]):
             mask=mask,
             h=initial.h,
             c=initial.c,
-            output=state.shown,
+            output=state.output,
             score=score,
             U=cell.U.weight,
             F=F,
             R=R,
         )
         weights = weights.masked_fill(blind[..., None], 0.0)
-        old = torch.cat([state.shown[:, None], outputs[:, :-1]], dim=1)
-        state = RecurrentState(state.position + previous.shape[1], (Hidden(h, c),), outputs[:, -1])
+        old = torch.cat([state.output[:, None], outputs[:, :-1]], dim=1)
+        state = RecurrentState(
+            state.position + previous.shape[1], (CellState(h, c),), outputs[:, -1]
+        )
         layer_weights = weights[:, :, None, None] if need_weights else None
-        return state, Step(old, outputs, weights @ memory.values, layer_weights)
+        return state, DecoderStep(old, outputs, weights @ memory.values, layer_weights)
 
     def _show(
         self,
         h: Float[Tensor, "B T D"],
         state: RecurrentState,
         memory: Memory,
-        imposed: Float[Tensor, "B T L H S"] | None,
+        forced_weights: Float[Tensor, "B T L H S"] | None,
         need_weights: bool,
-    ) -> tuple[Step, Float[Tensor, "B S"] | None]:
+    ) -> tuple[DecoderStep, Float[Tensor, "B S"] | None]:
         """Look with each new state, and join it with what was found."""
-        c, weights = look(self.attention, h, memory, state, imposed, need_weights)
+        c, weights = look(self.attention, h, memory, state, forced_weights, need_weights)
         shown = h if self.W_c is None else torch.tanh(self.W_c(torch.cat([c, h], dim=-1)))
-        old = torch.cat([state.shown[:, None], shown[:, :-1]], dim=1)
-        return Step(old, shown, c, weights if need_weights else None), covered(state, weights)
+        old = torch.cat([state.output[:, None], shown[:, :-1]], dim=1)
+        return DecoderStep(old, shown, c, weights if need_weights else None), covered(
+            state, weights
+        )

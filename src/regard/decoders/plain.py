@@ -9,18 +9,18 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from regard import kernels
-from regard.decoders.contract import Decoder, Step, unroll_by_steps, zero_position
+from regard.decoders.base import Decoder, DecoderStep, unroll_by_steps, zero_position
 from regard.decoders.initial_state import InitialState
 from regard.decoders.recurrent import RecurrentState
 from regard.errors import InputError
-from regard.nn.cells import GRUCell, Hidden
-from regard.nn.encoded import Encoded
-from regard.nn.rows import Rows
-from regard.nn.stack import Stack
+from regard.nn.cells import CellState, GRUCell
+from regard.nn.encoder_output import EncoderOutput
+from regard.nn.recurrent_stack import RecurrentStack
+from regard.nn.tensor_record import TensorRecord
 
 
 @dataclass(frozen=True)
-class FixedContext(Rows):
+class FixedContext(TensorRecord):
     """All that is left of a source besides the first state; None where that state is all.
 
     `gates` is what Cho's decoder makes of the context, once a source.
@@ -36,7 +36,7 @@ class PlainDecoder(Decoder[RecurrentState, FixedContext]):
 
     def __init__(
         self,
-        stack: Stack,
+        stack: RecurrentStack,
         initial_state: InitialState,
         *,
         context_size: int | None,
@@ -47,11 +47,11 @@ class PlainDecoder(Decoder[RecurrentState, FixedContext]):
         self.initial_state = initial_state
         self.state_size = stack.hidden_size
         self.context_size = context_size
-        self.looks = None
+        self.attention_shape = None
         self.context_every_step = context_every_step
 
     @override
-    def start(self, encoded: Encoded) -> tuple[FixedContext, RecurrentState]:
+    def start(self, encoded: EncoderOutput) -> tuple[FixedContext, RecurrentState]:
         return _start(self.initial_state(self.stack.layers, encoded), encoded)
 
     @override
@@ -65,13 +65,13 @@ class PlainDecoder(Decoder[RecurrentState, FixedContext]):
         previous: Float[Tensor, "B E"],
         memory: FixedContext,
         *,
-        imposed: Float[Tensor, "B L H S"] | None = None,
+        forced_weights: Float[Tensor, "B L H S"] | None = None,
         need_weights: bool = True,
-    ) -> tuple[RecurrentState, Step]:
-        _refuse(imposed)
+    ) -> tuple[RecurrentState, DecoderStep]:
+        _refuse(forced_weights)
         shown, layers = self.stack.step(self._input(previous, memory), state.layers)
         moved = RecurrentState(state.position + 1, layers, shown)
-        return moved, Step(state.shown, shown, memory.context, None)
+        return moved, DecoderStep(state.output, shown, memory.context, None)
 
     @override
     def unroll(
@@ -80,17 +80,17 @@ class PlainDecoder(Decoder[RecurrentState, FixedContext]):
         previous: Float[Tensor, "B T E"],
         memory: FixedContext,
         *,
-        imposed: Float[Tensor, "B T L H S"] | None = None,
+        forced_weights: Float[Tensor, "B T L H S"] | None = None,
         need_weights: bool = True,
-    ) -> tuple[RecurrentState, Step]:
-        _refuse(imposed)
+    ) -> tuple[RecurrentState, DecoderStep]:
+        _refuse(forced_weights)
         x = self._input(previous, memory)
         everywhere = torch.ones(x.shape[:2], dtype=torch.bool, device=x.device)
         shown, layers = self.stack.scan(x, state.layers, everywhere)
-        old = torch.cat([state.shown[:, None], shown[:, :-1]], dim=1)
+        old = torch.cat([state.output[:, None], shown[:, :-1]], dim=1)
         moved = RecurrentState(state.position + x.shape[1], layers, shown[:, -1])
         beside = None if memory.context is None else _beside(memory.context, previous)
-        return moved, Step(old, shown, beside, None)
+        return moved, DecoderStep(old, shown, beside, None)
 
     def _input(
         self, previous: Float[Tensor, "B *T E"], memory: FixedContext
@@ -116,11 +116,11 @@ class ChoDecoder(Decoder[RecurrentState, FixedContext]):
         self.initial_state = initial_state
         self.state_size = cell.hidden_size
         self.context_size = context_size
-        self.looks = None
+        self.attention_shape = None
         self.C = nn.Linear(context_size, 3 * cell.hidden_size, bias=False)
 
     @override
-    def start(self, encoded: Encoded) -> tuple[FixedContext, RecurrentState]:
+    def start(self, encoded: EncoderOutput) -> tuple[FixedContext, RecurrentState]:
         memory, state = _start(self.initial_state([self.cell], encoded), encoded)
         return replace(memory, gates=self.C(memory.context)), state
 
@@ -136,14 +136,14 @@ class ChoDecoder(Decoder[RecurrentState, FixedContext]):
         previous: Float[Tensor, "B E"],
         memory: FixedContext,
         *,
-        imposed: Float[Tensor, "B L H S"] | None = None,
+        forced_weights: Float[Tensor, "B L H S"] | None = None,
         need_weights: bool = True,
-    ) -> tuple[RecurrentState, Step]:
-        _refuse(imposed)
+    ) -> tuple[RecurrentState, DecoderStep]:
+        _refuse(forced_weights)
         x, U = self.cell.W(previous), self.cell.U.weight
-        h = kernels.gru_after_step(x, state.shown, U, memory.gates)
-        moved = RecurrentState(state.position + 1, (Hidden(h),), h)
-        return moved, Step(state.shown, h, memory.context, None)
+        h = kernels.gru_after_step(x, state.output, U, memory.gates)
+        moved = RecurrentState(state.position + 1, (CellState(h),), h)
+        return moved, DecoderStep(state.output, h, memory.context, None)
 
     @override
     def unroll(
@@ -152,13 +152,15 @@ class ChoDecoder(Decoder[RecurrentState, FixedContext]):
         previous: Float[Tensor, "B T E"],
         memory: FixedContext,
         *,
-        imposed: Float[Tensor, "B T L H S"] | None = None,
+        forced_weights: Float[Tensor, "B T L H S"] | None = None,
         need_weights: bool = True,
-    ) -> tuple[RecurrentState, Step]:
-        return unroll_by_steps(self, state, previous, memory, imposed=imposed)
+    ) -> tuple[RecurrentState, DecoderStep]:
+        return unroll_by_steps(self, state, previous, memory, forced_weights=forced_weights)
 
 
-def _start(layers: tuple[Hidden, ...], encoded: Encoded) -> tuple[FixedContext, RecurrentState]:
+def _start(
+    layers: tuple[CellState, ...], encoded: EncoderOutput
+) -> tuple[FixedContext, RecurrentState]:
     state = RecurrentState(zero_position(encoded), layers, layers[-1].h)
     return FixedContext(encoded.summary), state
 
@@ -172,9 +174,9 @@ def _beside(
     return context[:, None].expand(-1, words.shape[1], -1)
 
 
-def _refuse(imposed: Tensor | None) -> None:
-    if imposed is not None:
+def _refuse(forced_weights: Tensor | None) -> None:
+    if forced_weights is not None:
         raise InputError(
-            "weights were imposed, but this decoder has no attention; "
+            "weights were forced, but this decoder has no attention; "
             "one with attention (bahdanau, luong, convolutional, transformer) would do"
         )

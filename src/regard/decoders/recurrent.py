@@ -7,32 +7,32 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from regard.decoders.contract import State, zero_position
+from regard.decoders.base import DecoderState, zero_position
 from regard.decoders.initial_state import InitialState
 from regard.nn.attention import Attention, Memory, Past
-from regard.nn.cells import Cell, Hidden
-from regard.nn.encoded import Encoded
+from regard.nn.cells import Cell, CellState
+from regard.nn.encoder_output import EncoderOutput
 
 
 @dataclass(frozen=True)
-class RecurrentState(State):
+class RecurrentState(DecoderState):
     """Every layer's state, what the last step showed, and the weights' sum where coverage asks.
 
     `shown` is the top layer's output, or Luong's h̃: what the next step reads as the old state.
     """
 
-    layers: tuple[Hidden, ...]
-    shown: Float[Tensor, "B D"]
+    layers: tuple[CellState, ...]
+    output: Float[Tensor, "B D"]
     coverage: Float[Tensor, "B S"] | None = None
 
 
 def start(
-    cells: Sequence[Cell], initial_state: InitialState, attention: Attention, encoded: Encoded
+    cells: Sequence[Cell], initial_state: InitialState, attention: Attention, encoded: EncoderOutput
 ) -> tuple[Memory, RecurrentState]:
     """Prepare the memory, and the state before the first word."""
     layers = initial_state(cells, encoded)
     memory = attention.remember(encoded.keys, encoded.values, encoded.mask)
-    unseen = encoded.keys.new_zeros(encoded.mask.shape) if attention.covers else None
+    unseen = encoded.keys.new_zeros(encoded.mask.shape) if attention.uses_coverage else None
     return memory, RecurrentState(zero_position(encoded), layers, layers[-1].h, unseen)
 
 
@@ -41,7 +41,7 @@ def look(
     query: Float[Tensor, "B T D"],
     memory: Memory,
     state: RecurrentState,
-    imposed: Float[Tensor, "B T 1 1 S"] | None,
+    forced_weights: Float[Tensor, "B T 1 1 S"] | None,
     need_weights: bool,
 ) -> tuple[Float[Tensor, "B T N"], Float[Tensor, "B T 1 1 S"] | None]:
     """Attend with the queries of the next T steps; coverage is known only for the first."""
@@ -51,7 +51,7 @@ def look(
         query,
         memory,
         past=Past(state.position[:, None] + steps, seen),
-        imposed=None if imposed is None else imposed[:, :, 0, 0],
+        forced_weights=None if forced_weights is None else forced_weights[:, :, 0, 0],
         need_weights=need_weights or state.coverage is not None,
     )
     return context, None if weights is None else weights[:, :, None, None]

@@ -9,24 +9,24 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from typing_extensions import override
 
-from regard.decoders.contract import Decoder, State, Step, only_step, zero_position
+from regard.decoders.base import Decoder, DecoderState, DecoderStep, only_step, zero_position
 from regard.kernels import Call, Decision
 from regard.nn.attention import Memory, MultiHeadAttention
 from regard.nn.blocks import FeedForward, Residual
-from regard.nn.encoded import Encoded
+from regard.nn.encoder_output import EncoderOutput
 from regard.nn.masks import causal_mask
-from regard.nn.rows import Rows
+from regard.nn.tensor_record import TensorRecord
 
 
 @dataclass(frozen=True)
-class TransformerState(State):
+class TransformerState(DecoderState):
     """The keys and values of every word so far, layer by layer."""
 
     words: tuple[Memory, ...]
 
 
 @dataclass(frozen=True)
-class TransformerMemory(Rows):
+class TransformerMemory(TensorRecord):
     """The source's keys and values, layer by layer."""
 
     layers: tuple[Memory, ...]
@@ -57,7 +57,7 @@ class TransformerDecoderBlock(nn.Module):
         words: Memory,
         memory: Memory,
         *,
-        imposed: Float[Tensor, "B H T S"] | None,
+        forced_weights: Float[Tensor, "B H T S"] | None,
         need_weights: bool,
     ) -> tuple[Float[Tensor, "B T D"], Memory, Float[Tensor, "B H T S"] | None]:
         """Transform the next T words, given those before; return the words' memory and weights."""
@@ -71,7 +71,9 @@ class TransformerDecoderBlock(nn.Module):
 
         def look_across(x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
             nonlocal weights
-            found, weights = self.source(x, memory, imposed=imposed, need_weights=need_weights)
+            found, weights = self.source(
+                x, memory, forced_weights=forced_weights, need_weights=need_weights
+            )
             return found
 
         x = self.around_words(x, look_back)
@@ -104,7 +106,7 @@ class TransformerDecoder(Decoder[TransformerState, TransformerMemory]):
         super().__init__()
         self.state_size = model_size
         self.context_size = None
-        self.looks = num_layers, num_heads
+        self.attention_shape = num_layers, num_heads
         self.blocks = nn.ModuleList(make_block() for _ in range(num_layers))
         self.norm = nn.LayerNorm(model_size) if pre_norm else nn.Identity()
 
@@ -117,7 +119,7 @@ class TransformerDecoder(Decoder[TransformerState, TransformerMemory]):
         }
 
     @override
-    def start(self, encoded: Encoded) -> tuple[TransformerMemory, TransformerState]:
+    def start(self, encoded: EncoderOutput) -> tuple[TransformerMemory, TransformerState]:
         blocks = [cast(TransformerDecoderBlock, block) for block in self.blocks]
         keys, values, mask = encoded.keys, encoded.values, encoded.mask
         memory = TransformerMemory(tuple(b.source.remember(keys, values, mask) for b in blocks))
@@ -132,12 +134,12 @@ class TransformerDecoder(Decoder[TransformerState, TransformerMemory]):
         previous: Float[Tensor, "B E"],
         memory: TransformerMemory,
         *,
-        imposed: Float[Tensor, "B L H S"] | None = None,
+        forced_weights: Float[Tensor, "B L H S"] | None = None,
         need_weights: bool = True,
-    ) -> tuple[TransformerState, Step]:
-        here = None if imposed is None else imposed[:, None]
+    ) -> tuple[TransformerState, DecoderStep]:
+        here = None if forced_weights is None else forced_weights[:, None]
         state, steps = self.unroll(
-            state, previous[:, None], memory, imposed=here, need_weights=need_weights
+            state, previous[:, None], memory, forced_weights=here, need_weights=need_weights
         )
         return state, only_step(steps)
 
@@ -148,21 +150,21 @@ class TransformerDecoder(Decoder[TransformerState, TransformerMemory]):
         previous: Float[Tensor, "B T E"],
         memory: TransformerMemory,
         *,
-        imposed: Float[Tensor, "B T L H S"] | None = None,
+        forced_weights: Float[Tensor, "B T L H S"] | None = None,
         need_weights: bool = True,
-    ) -> tuple[TransformerState, Step]:
+    ) -> tuple[TransformerState, DecoderStep]:
         x, words, weights = previous, [], []
         for layer, block in enumerate(self.blocks):
-            here = None if imposed is None else imposed[:, :, layer].transpose(1, 2)
+            here = None if forced_weights is None else forced_weights[:, :, layer].transpose(1, 2)
             x, remembered, α = block(
                 x,
                 state.words[layer],
                 memory.layers[layer],
-                imposed=here,
+                forced_weights=here,
                 need_weights=need_weights,
             )
             words.append(remembered)
             weights.append(α)
         shown = torch.stack(weights, dim=1).permute(0, 3, 1, 2, 4) if need_weights else None
         moved = TransformerState(state.position + previous.shape[1], tuple(words))
-        return moved, Step(None, self.norm(x), None, shown)
+        return moved, DecoderStep(None, self.norm(x), None, shown)

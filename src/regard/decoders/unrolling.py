@@ -8,25 +8,25 @@ from torch import Tensor
 
 from regard.kernels import OPS, Call, Decision, ScoreParameters
 from regard.nn.attention import Attention
+from regard.nn.recurrent_stack import RecurrentStack
 from regard.nn.scores import (
     BilinearScore,
     DotScore,
     ScaledDotScore,
     TanhScore,
 )
-from regard.nn.stack import Stack
 
 SUPPORTED_SCORES = BilinearScore | DotScore | ScaledDotScore | TanhScore
 """The scores of the recurrences in `kernels`."""
 
 
-def why_not_one_op(stack: Stack, attention: Attention) -> str | None:
+def why_not_one_op(stack: RecurrentStack, attention: Attention) -> str | None:
     """Return why a decoder of these parts must go step by step; None if it need not."""
     if len(stack.layers) > 1:
         return f"it has {len(stack.layers)} layers"
     if stack.layers[0].op is None:
         return f"its cell is {type(stack.layers[0]).__name__}"
-    if attention.covers:
+    if attention.uses_coverage:
         return "its score sees coverage"
     if not isinstance(attention.score, SUPPORTED_SCORES):
         return f"its score is {type(attention.score).__name__}"
@@ -43,7 +43,9 @@ def score_parameters(
     return _parameters(attention), keys * keys.shape[-1] ** -0.5 if scaled else keys
 
 
-def explain_recurrence(op: str, stack: Stack, attention: Attention, call: Call) -> Decision:
+def explain_recurrence(
+    op: str, stack: RecurrentStack, attention: Attention, call: Call
+) -> Decision:
     """Return which implementation of a recurrence runs for these parts, and why."""
     keywords = {"cell": stack.layers[0].op, "score": _parameters(attention)}
     return OPS[op].explain(call._replace(keywords=keywords))

@@ -1,1 +1,1 @@
-"""Read the source once: recurrent, convolutional or Transformer, all giving `Encoded`."""
+"""Read the source once: recurrent, convolutional or Transformer, all giving `EncoderOutput`."""

@@ -6,9 +6,9 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from typing_extensions import override
 
-from regard.encoders.contract import Encoder
+from regard.encoders.base import Encoder
 from regard.nn.blocks import GatedConvolution, fit
-from regard.nn.encoded import Encoded
+from regard.nn.encoder_output import EncoderOutput
 from regard.nn.masks import last_visible
 
 
@@ -37,7 +37,7 @@ class ConvolutionalEncoder(Encoder):
         self.margin = (kernel_size - 1) // 2
 
     @override
-    def forward(self, embedded: Float[Tensor, "B S E"], mask: Bool[Tensor, "B S"]) -> Encoded:
+    def forward(self, embedded: Float[Tensor, "B S E"], mask: Bool[Tensor, "B S"]) -> EncoderOutput:
         z = self.enter(embedded)
         for block in self.blocks:
             # padding must look like the void beyond the line's ends
@@ -45,4 +45,4 @@ class ConvolutionalEncoder(Encoder):
             z = block(nn.functional.pad(z, (0, 0, self.margin, self.margin)), z)
         z = self.leave(z).masked_fill(~mask[..., None], 0.0)
         values = (z + embedded).masked_fill(~mask[..., None], 0.0)
-        return Encoded(z, values, mask, last_visible(z, mask, z.new_zeros(z[:, 0].shape)))
+        return EncoderOutput(z, values, mask, last_visible(z, mask, z.new_zeros(z[:, 0].shape)))

@@ -6,11 +6,11 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from typing_extensions import override
 
-from regard.encoders.contract import Encoder
+from regard.encoders.base import Encoder
 from regard.kernels import Call, Decision
-from regard.nn.encoded import Encoded
+from regard.nn.encoder_output import EncoderOutput
 from regard.nn.masks import reverse
-from regard.nn.stack import Stack
+from regard.nn.recurrent_stack import RecurrentStack
 
 
 @final
@@ -21,20 +21,20 @@ class RecurrentEncoder(Encoder):
     given back in reading order.
     """
 
-    def __init__(self, stack: Stack, *, reversed_source: bool = False) -> None:
+    def __init__(self, stack: RecurrentStack, *, reversed_source: bool = False) -> None:
         super().__init__()
         self.stack = stack
         self.reversed_source = reversed_source
         self.key_size = self.value_size = stack.output_size
 
     @override
-    def forward(self, embedded: Float[Tensor, "B S E"], mask: Bool[Tensor, "B S"]) -> Encoded:
+    def forward(self, embedded: Float[Tensor, "B S E"], mask: Bool[Tensor, "B S"]) -> EncoderOutput:
         zero = embedded.new_zeros(embedded.shape[0], self.stack.hidden_size)
         x = reverse(embedded, mask) if self.reversed_source else embedded
         start = tuple(cell.start(zero) for cell in self.stack.layers)
         h, states = self.stack.scan(x, start, mask)
         h = reverse(h, mask) if self.reversed_source else h
-        return Encoded(h, h, mask, states[-1].h, states)
+        return EncoderOutput(h, h, mask, states[-1].h, states)
 
     @override
     def explain(self, call: Call) -> dict[str, Decision]:

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from typing_extensions import override
 
-from regard.nn.encoded import Encoded
+from regard.nn.encoder_output import EncoderOutput
 
 
 class Summary(nn.Module, ABC):
@@ -17,7 +17,7 @@ class Summary(nn.Module, ABC):
     output_size: int
 
     @abstractmethod
-    def forward(self, encoded: Encoded) -> Float[Tensor, "B C"]:
+    def forward(self, encoded: EncoderOutput) -> Float[Tensor, "B C"]:
         """Summarize a batch of sources; a source with nothing visible gives zeros."""
 
 
@@ -30,7 +30,7 @@ class LastSummary(Summary):
         self.output_size = key_size
 
     @override
-    def forward(self, encoded: Encoded) -> Float[Tensor, "B C"]:
+    def forward(self, encoded: EncoderOutput) -> Float[Tensor, "B C"]:
         return encoded.last
 
 
@@ -43,7 +43,7 @@ class BackwardSummary(Summary):
         self.output_size = key_size // 2
 
     @override
-    def forward(self, encoded: Encoded) -> Float[Tensor, "B C"]:
+    def forward(self, encoded: EncoderOutput) -> Float[Tensor, "B C"]:
         return encoded.last[:, self.output_size :]
 
 
@@ -56,7 +56,7 @@ class MeanSummary(Summary):
         self.output_size = key_size
 
     @override
-    def forward(self, encoded: Encoded) -> Float[Tensor, "B C"]:
+    def forward(self, encoded: EncoderOutput) -> Float[Tensor, "B C"]:
         total = encoded.keys.masked_fill(~encoded.mask[..., None], 0.0).sum(dim=1)
         return total / encoded.mask.sum(dim=1, keepdim=True).clamp(min=1)
 
@@ -70,7 +70,7 @@ class MaxSummary(Summary):
         self.output_size = key_size
 
     @override
-    def forward(self, encoded: Encoded) -> Float[Tensor, "B C"]:
+    def forward(self, encoded: EncoderOutput) -> Float[Tensor, "B C"]:
         lowest = torch.finfo(encoded.keys.dtype).min
         highest = encoded.keys.masked_fill(~encoded.mask[..., None], lowest).amax(dim=1)
         return highest.masked_fill(~encoded.mask.any(dim=1, keepdim=True), 0.0)
@@ -86,7 +86,7 @@ class TanhSummary(Summary):
         self.V = nn.Linear(key_size, key_size, bias=False)
 
     @override
-    def forward(self, encoded: Encoded) -> Float[Tensor, "B C"]:
+    def forward(self, encoded: EncoderOutput) -> Float[Tensor, "B C"]:
         return torch.tanh(self.V(encoded.last))
 
 

@@ -7,11 +7,11 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from typing_extensions import override
 
-from regard.encoders.contract import Encoder
+from regard.encoders.base import Encoder
 from regard.kernels import Call, Decision
 from regard.nn.attention import MultiHeadAttention
 from regard.nn.blocks import FeedForward, Residual
-from regard.nn.encoded import Encoded
+from regard.nn.encoder_output import EncoderOutput
 from regard.nn.masks import last_visible
 
 
@@ -60,12 +60,12 @@ class TransformerEncoder(Encoder):
         self.norm = nn.LayerNorm(model_size) if pre_norm else nn.Identity()
 
     @override
-    def forward(self, embedded: Float[Tensor, "B S E"], mask: Bool[Tensor, "B S"]) -> Encoded:
+    def forward(self, embedded: Float[Tensor, "B S E"], mask: Bool[Tensor, "B S"]) -> EncoderOutput:
         x = embedded
         for block in self.blocks:
             x = block(x, mask)
         x = self.norm(x).masked_fill(~mask[..., None], 0.0)
-        return Encoded(x, x, mask, last_visible(x, mask, x.new_zeros(x[:, 0].shape)))
+        return EncoderOutput(x, x, mask, last_visible(x, mask, x.new_zeros(x[:, 0].shape)))
 
     @override
     def explain(self, call: Call) -> dict[str, Decision]:

@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from regard.inference.step_decoder import StepDecoder
-from regard.models.seq2seq import Scored
+from regard.models.seq2seq import ModelOutput
 from regard.special_tokens import PAD
 
 PADDING_STEP = 8
@@ -80,19 +80,21 @@ class TiledBatch:
         return -(-len(self.source_rows) // self.decoder.tile_rows)
 
     def step(
-        self, tokens: Int[Tensor, "n"], imposed: Float[Tensor, "n L H S"] | None
+        self, tokens: Int[Tensor, "n"], forced_weights: Float[Tensor, "n L H S"] | None
     ) -> tuple["TiledBatch", Float[Tensor, "n V"], Float[Tensor, "n L H S"] | None]:
         """Feed a token to each row; return log-probabilities of the next, and weights."""
         states, scored, size = [], [], self.decoder.rows_per_call(len(tokens))
         for call, (memory, state) in enumerate(zip(self.memories, self.states, strict=True)):
             rows = slice(call * size, (call + 1) * size)
-            fed, forced = tokens[rows], None if imposed is None else imposed[rows]
+            fed, forced = tokens[rows], None if forced_weights is None else forced_weights[rows]
             missing = size - len(fed)
             forced = None if forced is None else _fill(forced, missing)
-            state, step = self.decoder.step(state, _fill(fed, missing), memory, imposed=forced)
+            state, step = self.decoder.step(
+                state, _fill(fed, missing), memory, forced_weights=forced
+            )
             states.append(state)
             log_probs = step.logits.float().log_softmax(dim=-1)
-            scored.append(Scored(log_probs, step.weights))
+            scored.append(ModelOutput(log_probs, step.weights))
         joined, n = _join(scored), len(self.source_rows)
         weights = None if joined.weights is None else joined.weights[:n]
         return replace(self, states=states), joined.logits[:n], weights

@@ -21,11 +21,11 @@ from regard.inference.fixed_row_matmul import FixedRowMatmul, tiles
 from regard.inference.fused_cell import FusedCell
 from regard.inference.step_decoder import FusedStepDecoder
 from regard.inference.table_encoder import MAX_TABLE_TOKENS, TableEncoder
-from regard.models.seq2seq import Scored, Seq2Seq
-from regard.nn.attention import Memory, impose
+from regard.models.seq2seq import ModelOutput, Seq2Seq
+from regard.nn.attention import Memory, force_weights
 from regard.nn.masks import masked_softmax
 from regard.nn.readouts import LinearLayer, MaxoutLayer, TanhLayer
-from regard.nn.scores import Score, TanhScore
+from regard.nn.scores import ScoreFunction, TanhScore
 
 MAX_PROJECTED_LENGTH = 24
 """The longest source that is projected; of a longer one, each step's context is.
@@ -78,7 +78,7 @@ class _FusedRecurrentStep(FusedStepDecoder):
         self,
         query: Float[Tensor, "B A"],
         memory: Memory,
-        imposed: Tensor | None,
+        forced_weights: Tensor | None,
         addend: Float[Tensor, "B X"],
     ) -> tuple[Float[Tensor, "B X"], Float[Tensor, "B 1 S"]]:
         """Return the projected context plus an addend, and the weights."""
@@ -86,7 +86,7 @@ class _FusedRecurrentStep(FusedStepDecoder):
         every_tile = list(tiles(len(query)))
         scores = [compare(query[tile, None], memory.keys[tile]) for tile in every_tile]
         weights = masked_softmax(torch.cat(scores), memory.mask[:, None])
-        weights = impose(weights, None if imposed is None else imposed[:, 0])
+        weights = force_weights(weights, None if forced_weights is None else forced_weights[:, 0])
         if memory.values.shape[1] > MAX_PROJECTED_LENGTH:
             contexts = [weights[tile] @ memory.values[tile] for tile in every_tile]
             return self.context_matmul(torch.cat(contexts)[:, 0], addend), weights
@@ -100,12 +100,12 @@ class _FusedRecurrentStep(FusedStepDecoder):
         readout_part: Float[Tensor, "B O"],
         output: Float[Tensor, "B D"],
         weights: Float[Tensor, "B 1 S"],
-    ) -> Scored:
+    ) -> ModelOutput:
         """Score every token, given the readout's first layer of all but the decoder's output."""
         layer = self.model.readout.layer
         if isinstance(layer, TanhLayer | MaxoutLayer):
-            output = layer.bend(self.readout.new_state(output, readout_part))
-        return Scored(self.logits_matmul(output, self.logits_bias), weights[:, None])
+            output = layer.activate(self.readout.new_state(output, readout_part))
+        return ModelOutput(self.logits_matmul(output, self.logits_bias), weights[:, None])
 
 
 @final
@@ -114,9 +114,9 @@ class FusedBahdanauStep(_FusedRecurrentStep):
 
     def __init__(self, model: Seq2Seq, table_encoder: TableEncoder | None = None) -> None:
         super().__init__(model, table_encoder)
-        query_weight = _query_weight(self.score, self.cell.met)
+        query_weight = _query_weight(self.score, self.cell.recurrent_weight)
         self.context_matmul = FixedRowMatmul(self.W_rest, self.readout.context)
-        parts = query_weight, self.cell.met, self.readout.old_state
+        parts = query_weight, self.cell.recurrent_weight, self.readout.old_state
         self.old_state_matmul = FixedRowMatmul(*parts)
         self.sizes = [len(part) for part in parts]
 
@@ -132,12 +132,12 @@ class FusedBahdanauStep(_FusedRecurrentStep):
         tokens: Int[Tensor, "B"],
         memory: Memory,
         *,
-        imposed: Float[Tensor, "B 1 1 S"] | None = None,
-    ) -> tuple[RecurrentState, Scored]:
-        products = self.old_state_matmul(state.shown)
+        forced_weights: Float[Tensor, "B 1 1 S"] | None = None,
+    ) -> tuple[RecurrentState, ModelOutput]:
+        products = self.old_state_matmul(state.output)
         query, u, old_readout = products.split_with_sizes(self.sizes, dim=1)
-        query = query if self.sizes[0] else state.shown
-        x, weights = self._attend(query, memory, imposed, self._token_part(tokens))
+        query = query if self.sizes[0] else state.output
+        x, weights = self._attend(query, memory, forced_weights, self._token_part(tokens))
         hidden = self.fused_cell(x[:, : self.G], u, state.layers[0])
         readout_part = x[:, self.G :] + old_readout if self.sizes[2] else x[:, self.G :]
         new = RecurrentState(state.position + 1, (hidden,), hidden.h)
@@ -152,12 +152,12 @@ class FusedLuongStep(_FusedRecurrentStep):
         super().__init__(model, table_encoder)
         decoder = cast(LuongDecoder, model.decoder)
         W_c = cast(nn.Linear, decoder.W_c)
-        query_weight = _query_weight(self.score, self.cell.met)
+        query_weight = _query_weight(self.score, self.cell.recurrent_weight)
         C, R = W_c.weight.tensor_split([-decoder.state_size], dim=1)
         self.context_matmul = FixedRowMatmul(C, self.readout.context)
         self.input_feeding = decoder.input_feeding
         self.feeding_matmul = FixedRowMatmul(self.W_rest)
-        self.recurrent_matmul = FixedRowMatmul(self.cell.met)
+        self.recurrent_matmul = FixedRowMatmul(self.cell.recurrent_weight)
         self.old_state_matmul = FixedRowMatmul(self.readout.old_state)
         self.new_state_matmul = FixedRowMatmul(query_weight, R)
         self.new_state_bias = torch.cat([R.new_zeros(len(query_weight)), _bias(W_c)])
@@ -176,21 +176,21 @@ class FusedLuongStep(_FusedRecurrentStep):
         tokens: Int[Tensor, "B"],
         memory: Memory,
         *,
-        imposed: Float[Tensor, "B 1 1 S"] | None = None,
-    ) -> tuple[RecurrentState, Scored]:
+        forced_weights: Float[Tensor, "B 1 1 S"] | None = None,
+    ) -> tuple[RecurrentState, ModelOutput]:
         x, token_readout = self._token_part(tokens).tensor_split([self.G], dim=1)
         if self.input_feeding:
-            x = self.feeding_matmul(state.shown, x)
+            x = self.feeding_matmul(state.output, x)
         hidden = self.fused_cell(x, self.recurrent_matmul(state.layers[0].h), state.layers[0])
         products = self.new_state_matmul(hidden.h, self.new_state_bias)
         query, own = products.split_with_sizes(self.sizes, dim=1)
         query = query if self.sizes[0] else hidden.h
         addend = torch.cat([own, token_readout], dim=1)
-        joined, weights = self._attend(query, memory, imposed, addend)
+        joined, weights = self._attend(query, memory, forced_weights, addend)
         output, readout_part = joined.tensor_split([self.sizes[1]], dim=1)
         output = torch.tanh(output)
         if self.old_state_matmul.output_size:
-            readout_part = self.old_state_matmul(state.shown, readout_part)
+            readout_part = self.old_state_matmul(state.output, readout_part)
         new = RecurrentState(state.position + 1, (hidden,), output)
         return new, self._score_tokens(readout_part, output, weights)
 
@@ -242,7 +242,7 @@ def _refusal(model: Seq2Seq, decoder: BahdanauDecoder | LuongDecoder) -> str | N
     return None
 
 
-def _query_weight(score: Score, like: Float[Tensor, "P D"]) -> Float[Tensor, "A D"]:
+def _query_weight(score: ScoreFunction, like: Float[Tensor, "P D"]) -> Float[Tensor, "A D"]:
     """Return what makes a query of a state; no rows if the state itself is the query."""
     return score.query_weight if isinstance(score, TanhScore) else like[:0]
 

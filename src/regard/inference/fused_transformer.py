@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from typing_extensions import override
 
-from regard.decoders.contract import zero_position
+from regard.decoders.base import zero_position
 from regard.decoders.transformer import (
     TransformerDecoder,
     TransformerDecoderBlock,
@@ -22,8 +22,8 @@ from regard.inference.fixed_row_matmul import FixedRowMatmul, tiles
 from regard.inference.kv_cache import KVCache
 from regard.inference.step_decoder import FusedStepDecoder
 from regard.inference.table_encoder import TableEncoder
-from regard.models.seq2seq import Scored, Seq2Seq
-from regard.nn.attention import Memory, MultiHeadAttention, impose
+from regard.models.seq2seq import ModelOutput, Seq2Seq
+from regard.nn.attention import Memory, MultiHeadAttention, force_weights
 from regard.nn.blocks import Residual
 from regard.nn.masks import masked_softmax
 from regard.nn.readouts import LinearLayer
@@ -67,21 +67,21 @@ class FusedTransformerStep(FusedStepDecoder):
         tokens: Int[Tensor, "B"],
         memory: TransformerMemory,
         *,
-        imposed: Float[Tensor, "B L H S"] | None = None,
-    ) -> tuple[KVCache, Scored]:
+        forced_weights: Float[Tensor, "B L H S"] | None = None,
+    ) -> tuple[KVCache, ModelOutput]:
         state = state.grow_if_full()
         t = state.length
         x = self.model.target_embedding(tokens[:, None], state.position)[:, 0]
         every_weights = []
         for layer, block in enumerate(self.blocks):
-            forced = None if imposed is None else imposed[:, layer]
+            forced = None if forced_weights is None else forced_weights[:, layer]
             query, key, value = block.project(x)
             x = block.attend_to_tokens(x, query, *state.write(layer, t, key, value))
             x, weights = block.attend_to_source(x, memory.layers[layer], forced)
             x = block.feed_forward(x)
             every_weights.append(weights)
         logits = self.logits_matmul(self.decoder.norm(x), self.logits_bias)
-        return state.advance(), Scored(logits, torch.stack(every_weights, dim=1))
+        return state.advance(), ModelOutput(logits, torch.stack(every_weights, dim=1))
 
 
 @final
@@ -121,7 +121,7 @@ class _FusedBlock:
         self,
         x: Float[Tensor, "B D"],
         memory: Memory,
-        imposed: Float[Tensor, "B H S"] | None,
+        forced_weights: Float[Tensor, "B H S"] | None,
     ) -> tuple[Float[Tensor, "B D"], Float[Tensor, "B H S"]]:
         """Add what every head reads from the source; return its weights too."""
         B, H, S, K = memory.keys.shape
@@ -129,7 +129,9 @@ class _FusedBlock:
         every_tile = list(tiles(B))
         scores = torch.cat([query[tile] @ memory.keys[tile].mT for tile in every_tile])
         weights = masked_softmax(scores, memory.mask[:, None])
-        weights = impose(weights, None if imposed is None else imposed[:, :, None])
+        weights = force_weights(
+            weights, None if forced_weights is None else forced_weights[:, :, None]
+        )
         contexts = torch.cat([weights[tile] @ memory.values[tile] for tile in every_tile])
         x = _post_norm(self.block.around_source, self.source_W_o(contexts.view(B, H * K), x))
         return x, weights.view(B, H, S)

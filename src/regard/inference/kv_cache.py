@@ -6,14 +6,14 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from typing_extensions import override
 
-from regard.decoders.contract import State
+from regard.decoders.base import DecoderState
 
 GROWTH = 16
 """Tokens by which the capacity of a full cache grows."""
 
 
 @dataclass(frozen=True)
-class KVCache(State):
+class KVCache(DecoderState):
     """Keys and values of all tokens so far, layer by layer; C is the capacity."""
 
     layers: tuple[tuple[Float[Tensor, "B C D"], Float[Tensor, "B C D"]], ...]

@@ -12,8 +12,8 @@ from typing_extensions import override
 
 from regard.inference.fixed_row_matmul import FixedRowMatmul, tile_rows
 from regard.inference.table_encoder import TableEncoder
-from regard.models.seq2seq import Scored, Seq2Seq, nonempty_source
-from regard.nn.encoded import Encoded
+from regard.models.seq2seq import ModelOutput, Seq2Seq, nonempty_source
+from regard.nn.encoder_output import EncoderOutput
 
 
 class StepDecoder(ABC):
@@ -26,7 +26,7 @@ class StepDecoder(ABC):
         self.model, self.table_encoder = model, table_encoder
         self.device = model.device
         # the number of layers that attend and of heads in each; None without attention
-        self.attention_shape = model.looks
+        self.attention_shape = model.attention_shape
         self.max_source_length = model.max_source_length
         self.max_target_length = model.max_target_length
 
@@ -39,7 +39,7 @@ class StepDecoder(ABC):
         """Return how many of so many rows `step` takes at once, filled up to whole tiles."""
         return self.tile_rows
 
-    def encode(self, source: Int[Tensor, "B S"], source_mask: Bool[Tensor, "B S"]) -> Encoded:
+    def encode(self, source: Int[Tensor, "B S"], source_mask: Bool[Tensor, "B S"]) -> EncoderOutput:
         """Encode a batch of sources: what `Seq2Seq.encode` returns."""
         if self.table_encoder is None:
             return self.model.encode(source, source_mask)
@@ -56,8 +56,8 @@ class StepDecoder(ABC):
         tokens: Int[Tensor, "B"],
         memory: Any,
         *,
-        imposed: Float[Tensor, "B L H S"] | None = None,
-    ) -> tuple[Any, Scored]:
+        forced_weights: Float[Tensor, "B L H S"] | None = None,
+    ) -> tuple[Any, ModelOutput]:
         """Feed the last token of each row, BOS at first; return the state and the next scores."""
 
 
@@ -76,9 +76,9 @@ class ReferenceStepDecoder(StepDecoder):
         tokens: Int[Tensor, "B"],
         memory: Any,
         *,
-        imposed: Float[Tensor, "B L H S"] | None = None,
-    ) -> tuple[Any, Scored]:
-        return self.model.step(state, tokens, memory, imposed=imposed)
+        forced_weights: Float[Tensor, "B L H S"] | None = None,
+    ) -> tuple[Any, ModelOutput]:
+        return self.model.step(state, tokens, memory, forced_weights=forced_weights)
 
 
 class FusedStepDecoder(StepDecoder):

@@ -10,8 +10,8 @@ from regard.encoders.recurrent import RecurrentEncoder
 from regard.inference.fixed_row_matmul import FixedRowMatmul
 from regard.inference.fused_cell import FusedCell
 from regard.models.seq2seq import Seq2Seq
-from regard.nn.cells import Cell, Hidden
-from regard.nn.encoded import Encoded
+from regard.nn.cells import Cell, CellState
+from regard.nn.encoder_output import EncoderOutput
 
 MAX_TABLE_TOKENS = 4096
 """The largest vocabulary that a table is made of."""
@@ -28,7 +28,7 @@ class TableEncoder:
     def __init__(self, model: Seq2Seq) -> None:
         encoder, embedding = cast(RecurrentEncoder, model.encoder), model.source_embedding
         cells = _cells(encoder)
-        self.cells = [(FusedCell(cell), FixedRowMatmul(cell.met)) for cell in cells]
+        self.cells = [(FusedCell(cell), FixedRowMatmul(cell.recurrent_weight)) for cell in cells]
         self.right_to_left = [encoder.reversed_source, not encoder.reversed_source][: len(cells)]
         tokens = torch.arange(len(embedding.weight), device=embedding.weight.device)
         with torch.no_grad():
@@ -51,7 +51,7 @@ class TableEncoder:
             return f"it has {len(embedding.weight):,} tokens, more than {MAX_TABLE_TOKENS:,}"
         return "the model is in training mode" if embedding.training else None
 
-    def __call__(self, source: Int[Tensor, "B S"], mask: Bool[Tensor, "B S"]) -> Encoded:
+    def __call__(self, source: Int[Tensor, "B S"], mask: Bool[Tensor, "B S"]) -> EncoderOutput:
         """Encode a batch of sources."""
         directions = zip(self.cells, self.tables, self.right_to_left, strict=True)
         scans = [
@@ -62,8 +62,8 @@ class TableEncoder:
         ends = [end for _, end in scans]
         stores = [end.c for end in ends if end.c is not None]
         c = torch.cat(stores, dim=-1) if stores else None
-        last = Hidden(torch.cat([end.h for end in ends], dim=-1), c)
-        return Encoded(states, states, mask, last.h, (last,))
+        last = CellState(torch.cat([end.h for end in ends], dim=-1), c)
+        return EncoderOutput(states, states, mask, last.h, (last,))
 
     def _scan(
         self,
@@ -73,7 +73,7 @@ class TableEncoder:
         source: Int[Tensor, "B S"],
         mask: Bool[Tensor, "B S"],
         right_to_left: bool,
-    ) -> tuple[Float[Tensor, "B S D"], Hidden]:
+    ) -> tuple[Float[Tensor, "B S D"], CellState]:
         """Return every state, zero where nothing is visible, and the last."""
         (B, S), D = source.shape, cell.D
         x = table.index_select(0, source.t().flatten()).view(S, B, -1)
@@ -88,9 +88,9 @@ class TableEncoder:
         return states.masked_fill_(~mask[..., None], 0.0), state
 
 
-def _where_visible(visible: Bool[Tensor, "B 1"], new: Hidden, old: Hidden) -> Hidden:
+def _where_visible(visible: Bool[Tensor, "B 1"], new: CellState, old: CellState) -> CellState:
     """Return the new state of rows with a visible token, and the old one of the others."""
     if new.c is None or old.c is None:
-        return Hidden(torch.where(visible, new.h, old.h))
+        return CellState(torch.where(visible, new.h, old.h))
     c = torch.where(visible, new.c, old.c)
-    return Hidden(torch.where(visible, new.h, old.h), c)
+    return CellState(torch.where(visible, new.h, old.h), c)

@@ -23,7 +23,7 @@ from regard.config.model import (
     TransformerEncoderConfig,
 )
 from regard.decoders.bahdanau import BahdanauDecoder
-from regard.decoders.contract import Decoder
+from regard.decoders.base import Decoder
 from regard.decoders.convolutional import ConvolutionalDecoder
 from regard.decoders.initial_state import (
     CopiedInitialState,
@@ -34,7 +34,7 @@ from regard.decoders.initial_state import (
 from regard.decoders.luong import LuongDecoder
 from regard.decoders.plain import ChoDecoder, PlainDecoder
 from regard.decoders.transformer import TransformerDecoder, TransformerDecoderBlock
-from regard.encoders.contract import Encoder
+from regard.encoders.base import Encoder
 from regard.encoders.convolutional import ConvolutionalEncoder
 from regard.encoders.recurrent import RecurrentEncoder
 from regard.encoders.summary import SUMMARIES
@@ -46,10 +46,11 @@ from regard.nn import positions
 from regard.nn.attention import Attention, LocalWindow, MultiHeadAttention
 from regard.nn.blocks import FeedForward, Residual
 from regard.nn.cells import Cell, ElmanCell, GRUCell, LSTMCell
-from regard.nn.drawn import drawn
 from regard.nn.embedding import Embedding
-from regard.nn.pointer import Pointer
-from regard.nn.readouts import Layer, LinearLayer, MaxoutLayer, Readout, TanhLayer
+from regard.nn.initialization import normal_parameter
+from regard.nn.pointer_generator import PointerGenerator
+from regard.nn.readouts import LinearLayer, MaxoutLayer, Readout, ReadoutLayer, TanhLayer
+from regard.nn.recurrent_stack import RecurrentStack
 from regard.nn.scores import (
     AdditiveScore,
     BilinearScore,
@@ -58,9 +59,8 @@ from regard.nn.scores import (
     GaussianScore,
     LocationScore,
     ScaledDotScore,
-    Score,
+    ScoreFunction,
 )
-from regard.nn.stack import Stack
 from regard.special_tokens import EOS
 
 
@@ -100,7 +100,7 @@ def build(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -
     pointer = None
     if config.readout.pointer_generator:
         sizes = decoder.state_size, encoder.key_size, _readout_inputs(config, decoder)
-        pointer = Pointer(*sizes, source_vocabulary)
+        pointer = PointerGenerator(*sizes, source_vocabulary)
     readout = _readout(config, decoder, target, pointer)
     return Seq2Seq((source, target), encoder, summary, decoder, readout, config.readout.inputs)
 
@@ -130,8 +130,10 @@ def _cell(config: RecurrentEncoderConfig | RecurrentDecoderConfig, input_size: i
     return GRUCell(input_size, config.hidden_size, config.bias, reset_after=after)
 
 
-def _stack(config: RecurrentEncoderConfig | RecurrentDecoderConfig, input_size: int) -> Stack:
-    return Stack(
+def _stack(
+    config: RecurrentEncoderConfig | RecurrentDecoderConfig, input_size: int
+) -> RecurrentStack:
+    return RecurrentStack(
         partial(_cell, config),
         input_size,
         config.num_layers,
@@ -192,7 +194,7 @@ def _transformer_decoder_block(
     )
 
 
-def _score(config: AttentionConfig, query_size: int, key_size: int) -> Score:
+def _score(config: AttentionConfig, query_size: int, key_size: int) -> ScoreFunction:
     makers: dict[str, Any] = {
         "additive": lambda: AdditiveScore(
             query_size, key_size, config.align_size, coverage=config.coverage
@@ -337,18 +339,21 @@ def _readout_inputs(config: ModelConfig, decoder: Decoder[Any, Any]) -> int:
 
 
 def _readout(
-    config: ModelConfig, decoder: Decoder[Any, Any], target: Embedding, pointer: Pointer | None
+    config: ModelConfig,
+    decoder: Decoder[Any, Any],
+    target: Embedding,
+    pointer: PointerGenerator | None,
 ) -> Readout:
     readout = config.readout
     size = _readout_inputs(config, decoder)
-    layer: Layer = LinearLayer(size)
+    layer: ReadoutLayer = LinearLayer(size)
     if readout.kind == "tanh":
         layer = TanhLayer(size, readout.size, readout.bias)
     elif readout.kind == "maxout":
         layer = MaxoutLayer(size, readout.size, readout.bias)
     weight = target.weight
     if config.tied_embeddings == "none":
-        weight = drawn(target.weight.shape[0], layer.output_size)
+        weight = normal_parameter(target.weight.shape[0], layer.output_size)
     assert isinstance(weight, nn.Parameter)  # noqa: S101
     bias = readout.bias and readout.kind == "linear"
     return Readout(layer, weight, bias=bias, dropout=readout.dropout, pointer=pointer)

@@ -10,22 +10,22 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from regard.decoders.contract import Decoder, State, Step
-from regard.encoders.contract import Encoder
+from regard.decoders.base import Decoder, DecoderState, DecoderStep
+from regard.encoders.base import Encoder
 from regard.encoders.summary import Summary
 from regard.errors import InputError
 from regard.nn.embedding import Embedding
-from regard.nn.encoded import Encoded
+from regard.nn.encoder_output import EncoderOutput
 from regard.nn.loss import rdrop_loss
-from regard.nn.pointer import Pointed, Pointing
+from regard.nn.pointer_generator import PointerMemory, PointerQuery
 from regard.nn.readouts import Readout
-from regard.nn.rows import Rows
 from regard.nn.scores import LocationScore
+from regard.nn.tensor_record import TensorRecord
 from regard.special_tokens import PAD
 
 
 @dataclass(frozen=True)
-class Scored(Rows):
+class ModelOutput(TensorRecord):
     """The logits of each next word, and the weights that led to them where asked for."""
 
     logits: Float[Tensor, "B *T V"]
@@ -59,9 +59,9 @@ class Seq2Seq(nn.Module):
         return self.target_embedding.weight.device
 
     @property
-    def looks(self) -> tuple[int, int] | None:
+    def attention_shape(self) -> tuple[int, int] | None:
         """How many layers attend, and with how many heads; None without attention."""
-        return self.decoder.looks
+        return self.decoder.attention_shape
 
     @property
     def max_source_length(self) -> int | None:
@@ -76,22 +76,24 @@ class Seq2Seq(nn.Module):
         """The most words that can be fed, BOS among them; None if there is no limit."""
         return _places(self.target_embedding)
 
-    def encode(self, source: Int[Tensor, "B S"], source_mask: Bool[Tensor, "B S"]) -> Encoded:
+    def encode(self, source: Int[Tensor, "B S"], source_mask: Bool[Tensor, "B S"]) -> EncoderOutput:
         """Encode a batch of sources; one hidden position stands for a batch with none at all."""
         source, source_mask = nonempty_source(source, source_mask)
         return self.summarize(self.encoder(self.source_embedding(source), source_mask))
 
-    def summarize(self, encoded: Encoded) -> Encoded:
+    def summarize(self, encoded: EncoderOutput) -> EncoderOutput:
         """Add the summary, if the model has one, to what the encoder returns."""
         return encoded if self.summary is None else replace(encoded, summary=self.summary(encoded))
 
     def start(
         self, source: Int[Tensor, "B S"], source_mask: Bool[Tensor, "B S"]
-    ) -> tuple[Rows, State]:
+    ) -> tuple[TensorRecord, DecoderState]:
         """Encode a batch of sources; return its memory and the state before the first token."""
         return self.start_decoder(self.encode(source, source_mask), source)
 
-    def start_decoder(self, encoded: Encoded, source: Int[Tensor, "B S"]) -> tuple[Rows, State]:
+    def start_decoder(
+        self, encoded: EncoderOutput, source: Int[Tensor, "B S"]
+    ) -> tuple[TensorRecord, DecoderState]:
         """Return the memory of encoded sources and the state before the first token."""
         memory, state = self.decoder.start(encoded)
         if self.readout.pointer is not None:
@@ -100,44 +102,52 @@ class Seq2Seq(nn.Module):
 
     def step(
         self,
-        state: State,
+        state: DecoderState,
         words: Int[Tensor, "B"],
-        memory: Rows,
+        memory: TensorRecord,
         *,
-        imposed: Float[Tensor, "B L H S"] | None = None,
+        forced_weights: Float[Tensor, "B L H S"] | None = None,
         need_weights: bool = True,
-    ) -> tuple[State, Scored]:
+    ) -> tuple[DecoderState, ModelOutput]:
         """Feed the words just written, BOS at first, and score the next ones.
 
         Imposed weights are used as they are given; NaN leaves the model's own.
         """
-        self._refuse_other_shapes(imposed, (words.shape[0],))
+        self._refuse_other_shapes(forced_weights, (words.shape[0],))
         previous = self.target_embedding(words[:, None], state.position)[:, 0]
         state, step = self.decoder.step(
-            state, previous, _looked_at(memory), imposed=imposed, need_weights=need_weights
+            state,
+            previous,
+            _looked_at(memory),
+            forced_weights=forced_weights,
+            need_weights=need_weights,
         )
         logits = self.readout(self._join(step, previous), _pointing(step, memory))
-        return state, Scored(logits, step.weights)
+        return state, ModelOutput(logits, step.weights)
 
     def unroll(
         self,
-        state: State,
+        state: DecoderState,
         words: Int[Tensor, "B T"],
-        memory: Rows,
+        memory: TensorRecord,
         *,
-        imposed: Float[Tensor, "B T L H S"] | None = None,
+        forced_weights: Float[Tensor, "B T L H S"] | None = None,
         need_weights: bool = True,
-    ) -> tuple[State, Scored]:
+    ) -> tuple[DecoderState, ModelOutput]:
         """Feed given words and score what follows each of them."""
         if words.shape[1] == 0:
             raise InputError("no words were fed, but a decoder needs one; BOS would do")
-        self._refuse_other_shapes(imposed, tuple(words.shape))
+        self._refuse_other_shapes(forced_weights, tuple(words.shape))
         previous = self.target_embedding(words, state.position)
         state, steps = self.decoder.unroll(
-            state, previous, _looked_at(memory), imposed=imposed, need_weights=need_weights
+            state,
+            previous,
+            _looked_at(memory),
+            forced_weights=forced_weights,
+            need_weights=need_weights,
         )
         logits = self.readout(self._join(steps, previous), _pointing(steps, memory))
-        return state, Scored(logits, steps.weights)
+        return state, ModelOutput(logits, steps.weights)
 
     def forward(
         self,
@@ -146,7 +156,7 @@ class Seq2Seq(nn.Module):
         words: Int[Tensor, "B T"],
         *,
         need_weights: bool = False,
-    ) -> Scored:
+    ) -> ModelOutput:
         """Score given targets word by word (teacher forcing); `words` begin with BOS."""
         memory, state = self.start(source, source_mask)
         return self.unroll(state, words, memory, need_weights=need_weights)[1]
@@ -176,17 +186,19 @@ class Seq2Seq(nn.Module):
         given = self._join(steps, previous), target, target_mask, smoothing
         return self.readout.loss(*given, _pointing(steps, memory))
 
-    def _refuse_other_shapes(self, imposed: Tensor | None, rows: tuple[int, ...]) -> None:
-        looks = self.decoder.looks
-        if imposed is None or looks is None or imposed.shape[:-1] == (*rows, *looks):
+    def _refuse_other_shapes(self, forced_weights: Tensor | None, rows: tuple[int, ...]) -> None:
+        looks = self.decoder.attention_shape
+        if forced_weights is None or looks is None or forced_weights.shape[:-1] == (*rows, *looks):
             return
         raise InputError(
-            f"imposed has the shape {list(imposed.shape)}, but it must be one row of weights for "
+            f"forced_weights has the shape {list(forced_weights.shape)}; it must have one row for "
             f"each of {looks[0]} layers and {looks[1]} heads; "
             f"[{', '.join(map(str, (*rows, *looks)))}, S] would do"
         )
 
-    def _join(self, step: Step, previous: Float[Tensor, "B *T E"]) -> Float[Tensor, "B *T X"]:
+    def _join(
+        self, step: DecoderStep, previous: Float[Tensor, "B *T E"]
+    ) -> Float[Tensor, "B *T X"]:
         """Lay what the readout reads side by side."""
         parts = [
             previous if name == "previous" else getattr(step, name) for name in self.readout_inputs
@@ -205,13 +217,13 @@ def nonempty_source(
     return source, torch.zeros_like(source, dtype=torch.bool)
 
 
-def _looked_at(memory: Rows) -> Rows:
+def _looked_at(memory: TensorRecord) -> TensorRecord:
     """Return what the decoder itself looks at."""
-    return memory.memory if isinstance(memory, Pointed) else memory
+    return memory.memory if isinstance(memory, PointerMemory) else memory
 
 
-def _pointing(step: Step, memory: Rows) -> Pointing | None:
-    return Pointing(step.new_state, memory) if isinstance(memory, Pointed) else None
+def _pointing(step: DecoderStep, memory: TensorRecord) -> PointerQuery | None:
+    return PointerQuery(step.new_state, memory) if isinstance(memory, PointerMemory) else None
 
 
 def _places(embedding: Embedding) -> int | None:

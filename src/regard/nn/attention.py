@@ -12,16 +12,16 @@ from torch import Tensor, nn
 
 from regard import kernels
 from regard.errors import ConfigError, InputError
-from regard.nn.drawn import drawn
 from regard.nn.dropout import Dropout
+from regard.nn.initialization import normal_parameter
 from regard.nn.masks import masked_softmax
 from regard.nn.positions import RelativePositions, RotaryPositions
-from regard.nn.rows import Rows
-from regard.nn.scores import AdditiveScore, ScaledDotScore, Score, TanhScore
+from regard.nn.scores import AdditiveScore, ScaledDotScore, ScoreFunction, TanhScore
+from regard.nn.tensor_record import TensorRecord
 
 
 @dataclass(frozen=True)
-class Memory(Rows):
+class Memory(TensorRecord):
     """What a decoder may look back at: made once per source sentence, never changed."""
 
     keys: Float[Tensor, "*B S A"]
@@ -36,14 +36,14 @@ class Past(NamedTuple):
     coverage: Float[Tensor, "*B T S"] | None = None
 
 
-def impose(
-    weights: Float[Tensor, "*B T S"], imposed: Float[Tensor, "*B T S"] | None
+def force_weights(
+    weights: Float[Tensor, "*B T S"], forced_weights: Float[Tensor, "*B T S"] | None
 ) -> Float[Tensor, "*B T S"]:
     """Put weights given from outside in the place of the model's; NaN leaves the model's own."""
     return (
         weights
-        if imposed is None
-        else torch.where(imposed.isnan(), weights, imposed.to(weights.dtype))
+        if forced_weights is None
+        else torch.where(forced_weights.isnan(), weights, forced_weights.to(weights.dtype))
     )
 
 
@@ -62,7 +62,7 @@ class LocalWindow(nn.Module):
         super().__init__()
         self.half_width = half_width
         self.W_p = nn.Linear(query_size, query_size, bias=False) if query_size else None
-        self.v_p = drawn(query_size) if query_size else None
+        self.v_p = normal_parameter(query_size) if query_size else None
 
     def forward(
         self,
@@ -94,7 +94,7 @@ class Attention(nn.Module):
 
     def __init__(
         self,
-        score: Score,
+        score: ScoreFunction,
         *,
         window: LocalWindow | None = None,
         relative: RelativePositions | None = None,
@@ -124,7 +124,7 @@ class Attention(nn.Module):
         *,
         visible: Bool[Tensor, "T S"] | None = None,
         past: Past | None = None,
-        imposed: Float[Tensor, "*B T S"] | None = None,
+        forced_weights: Float[Tensor, "*B T S"] | None = None,
         need_weights: bool = True,
     ) -> tuple[Float[Tensor, "*B T N"], Float[Tensor, "*B T S"] | None]:
         """Return the context of each query, and the weights the heatmap shows.
@@ -136,14 +136,14 @@ class Attention(nn.Module):
         mask = memory.mask[..., None, :]
         if visible is not None:
             mask = mask & visible
-        if not need_weights and imposed is None and self._why_not_fused is None:
+        if not need_weights and forced_weights is None and self._why_not_fused is None:
             dropout = self.dropout.p if self.training else 0.0
             keys, values = memory.keys, memory.values
             context = kernels.scaled_dot_attention(query, keys, values, mask=mask, dropout=dropout)
             return context, None
 
         # one query alone, as in a search, stays what it is: its shapes decide how it rounds
-        if query.ndim == 3 and query.shape[1] > 1 and imposed is None and visible is None:
+        if query.ndim == 3 and query.shape[1] > 1 and forced_weights is None and visible is None:
             score = self.score
             if self._why_not_additive is None and isinstance(score, TanhScore):
                 q = nn.functional.linear(query, score.query_weight)
@@ -153,7 +153,7 @@ class Attention(nn.Module):
                 )
                 return context, weights if need_weights else None
 
-        weights = impose(self._weigh(query, memory, mask, past), imposed)
+        weights = force_weights(self._weigh(query, memory, mask, past), forced_weights)
         used = self.dropout(weights)
         context = used @ memory.values
         if self.relative is not None:
@@ -161,7 +161,7 @@ class Attention(nn.Module):
         return context, weights if need_weights else None
 
     @property
-    def covers(self) -> bool:
+    def uses_coverage(self) -> bool:
         """Whether each look must be told what earlier ones weighed."""
         return isinstance(self.score, AdditiveScore) and self.score.w_c is not None
 
@@ -186,7 +186,7 @@ class Attention(nn.Module):
     @property
     def _why_not_additive(self) -> str | None:
         """Why the op for many queries of an additive score cannot run."""
-        if self.window is not None or self.relative is not None or self.covers or self.drops:
+        if self.window is not None or self.relative is not None or self.uses_coverage or self.drops:
             return "it has a window, relative positions, coverage or dropout"
         return None if isinstance(self.score, TanhScore) else self._score_name
 
@@ -208,12 +208,12 @@ class Attention(nn.Module):
     ) -> Float[Tensor, "*B T S"]:
         """Score, mask and normalize."""
         coverage = None if past is None else past.coverage
-        if self.covers and coverage is None:
+        if self.uses_coverage and coverage is None:
             raise InputError(
                 "the score sees coverage, but no weights so far were given; "
                 "past = Past(position, coverage) would do, zeros at the first step"
             )
-        scores = self.score(query, memory.keys, *([coverage] if self.covers else []))
+        scores = self.score(query, memory.keys, *([coverage] if self.uses_coverage else []))
         if self.relative is not None:
             scores = scores + self.relative.scores(query, memory.keys.shape[-2])
         if self.window is None:
@@ -242,7 +242,7 @@ class ManyReads(nn.Module):
     def __init__(self, attention: Attention, num_reads: int, query_size: int) -> None:
         super().__init__()
         self.attention = attention
-        self.queries = drawn(num_reads, query_size)
+        self.queries = normal_parameter(num_reads, query_size)
 
     def forward(
         self, memory: Memory, queries: Float[Tensor, "B reads D"] | None = None
@@ -268,7 +268,7 @@ class MultiHeadAttention(nn.Module):
         model_size: int,
         num_heads: int,
         *,
-        score: Score | None = None,
+        score: ScoreFunction | None = None,
         positions: RotaryPositions | RelativePositions | None = None,
         dropout: float = 0.0,
     ) -> None:
@@ -315,7 +315,7 @@ class MultiHeadAttention(nn.Module):
         memory: Memory,
         *,
         visible: Bool[Tensor, "T S"] | None = None,
-        imposed: Float[Tensor, "B H T S"] | None = None,
+        forced_weights: Float[Tensor, "B H T S"] | None = None,
         need_weights: bool = True,
     ) -> tuple[Float[Tensor, "B T O"], Float[Tensor, "B H T S"] | None]:
         """Return each query's output, and the weights of every head."""
@@ -330,7 +330,7 @@ class MultiHeadAttention(nn.Module):
         if self.rotary is not None:
             heads = self.rotary(heads, earlier)
         contexts, weights = self.attention(
-            heads, memory, visible=visible, imposed=imposed, need_weights=need_weights
+            heads, memory, visible=visible, forced_weights=forced_weights, need_weights=need_weights
         )
         return self.W_o(contexts.transpose(1, 2).flatten(2)), weights
 

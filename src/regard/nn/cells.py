@@ -1,6 +1,6 @@
 """What moves a recurrent state by one input: each cell under its equation, one bias per gate.
 
-A cell steps once, or scans a line; `nn/stack.py` lays cells over each other.
+A cell steps once, or scans a line; `nn/recurrent_stack.py` lays cells over each other.
 """
 
 from abc import ABC, abstractmethod
@@ -14,11 +14,11 @@ from typing_extensions import override
 
 from regard import kernels
 from regard.nn.masks import last_visible, reverse
-from regard.nn.rows import Rows
+from regard.nn.tensor_record import TensorRecord
 
 
 @dataclass(frozen=True)
-class Hidden(Rows):
+class CellState(TensorRecord):
     """What a cell carries from step to step: h, which others may see, and an LSTM's own c."""
 
     h: Float[Tensor, "B D"]
@@ -37,26 +37,28 @@ class Cell(nn.Module, ABC):
     """The op of `kernels` that `scan` runs."""
 
     @abstractmethod
-    def start(self, h: Float[Tensor, "B D"]) -> Hidden:
+    def start(self, h: Float[Tensor, "B D"]) -> CellState:
         """Return the state that shows h."""
 
     @property
-    def met(self) -> Float[Tensor, "P D"]:
+    def recurrent_weight(self) -> Float[Tensor, "P D"]:
         """What the old h is multiplied by before anything else is known: U, or most of it."""
         return self.U.weight
 
     @abstractmethod
-    def gates(self, x: Float[Tensor, "B G"], u: Float[Tensor, "B P"], state: Hidden) -> Hidden:
-        """Move, where x is W x + b already and u the product of h with `met`."""
+    def gates(
+        self, x: Float[Tensor, "B G"], u: Float[Tensor, "B P"], state: CellState
+    ) -> CellState:
+        """Move, where x is W x + b already and u the product of h with `recurrent_weight`."""
 
-    def forward(self, x: Float[Tensor, "B I"], state: Hidden) -> Hidden:
+    def forward(self, x: Float[Tensor, "B I"], state: CellState) -> CellState:
         """Move by one input."""
-        return self.gates(self.W(x), nn.functional.linear(state.h, self.met), state)
+        return self.gates(self.W(x), nn.functional.linear(state.h, self.recurrent_weight), state)
 
     @abstractmethod
     def scan(
-        self, x: Float[Tensor, "B T I"], state: Hidden, mask: Bool[Tensor, "B T"]
-    ) -> tuple[Float[Tensor, "B T D"], Hidden]:
+        self, x: Float[Tensor, "B T I"], state: CellState, mask: Bool[Tensor, "B T"]
+    ) -> tuple[Float[Tensor, "B T D"], CellState]:
         """Move along a line: every h, zero where hidden, and the state at the last visible one."""
 
 
@@ -72,19 +74,21 @@ class ElmanCell(Cell):
         self.U = nn.Linear(hidden_size, hidden_size, bias=False)
 
     @override
-    def start(self, h: Float[Tensor, "B D"]) -> Hidden:
-        return Hidden(h)
+    def start(self, h: Float[Tensor, "B D"]) -> CellState:
+        return CellState(h)
 
     @override
-    def gates(self, x: Float[Tensor, "B G"], u: Float[Tensor, "B P"], state: Hidden) -> Hidden:
-        return Hidden(torch.tanh(x + u))
+    def gates(
+        self, x: Float[Tensor, "B G"], u: Float[Tensor, "B P"], state: CellState
+    ) -> CellState:
+        return CellState(torch.tanh(x + u))
 
     @override
     def scan(
-        self, x: Float[Tensor, "B T I"], state: Hidden, mask: Bool[Tensor, "B T"]
-    ) -> tuple[Float[Tensor, "B T D"], Hidden]:
+        self, x: Float[Tensor, "B T I"], state: CellState, mask: Bool[Tensor, "B T"]
+    ) -> tuple[Float[Tensor, "B T D"], CellState]:
         h = kernels.elman_scan(x, state.h, W=self.W.weight, U=self.U.weight, b=self.W.bias)
-        return _visible(h, mask), Hidden(last_visible(h, mask, state.h))
+        return _visible(h, mask), CellState(last_visible(h, mask, state.h))
 
 
 @final
@@ -113,29 +117,31 @@ class GRUCell(Cell):
         self.U = nn.Linear(hidden_size, 3 * hidden_size, bias=False)
 
     @override
-    def start(self, h: Float[Tensor, "B D"]) -> Hidden:
-        return Hidden(h)
+    def start(self, h: Float[Tensor, "B D"]) -> CellState:
+        return CellState(h)
 
     @property
     @override
-    def met(self) -> Float[Tensor, "P D"]:
+    def recurrent_weight(self) -> Float[Tensor, "P D"]:
         # reset before, n must wait for r
         return self.U.weight if self.reset_after else self.U.weight[: 2 * self.hidden_size]
 
     @override
-    def gates(self, x: Float[Tensor, "B G"], u: Float[Tensor, "B P"], state: Hidden) -> Hidden:
+    def gates(
+        self, x: Float[Tensor, "B G"], u: Float[Tensor, "B P"], state: CellState
+    ) -> CellState:
         if self.reset_after:
-            return Hidden(kernels.gru_after_gates(x, u, state.h))
+            return CellState(kernels.gru_after_gates(x, u, state.h))
         U_n = self.U.weight[2 * self.hidden_size :]
-        return Hidden(kernels.gru_before_gates(x, u, state.h, U_n))
+        return CellState(kernels.gru_before_gates(x, u, state.h, U_n))
 
     @override
     def scan(
-        self, x: Float[Tensor, "B T I"], state: Hidden, mask: Bool[Tensor, "B T"]
-    ) -> tuple[Float[Tensor, "B T D"], Hidden]:
+        self, x: Float[Tensor, "B T I"], state: CellState, mask: Bool[Tensor, "B T"]
+    ) -> tuple[Float[Tensor, "B T D"], CellState]:
         scan = kernels.gru_after_scan if self.reset_after else kernels.gru_before_scan
         h = scan(x, state.h, W=self.W.weight, U=self.U.weight, b=self.W.bias)
-        return _visible(h, mask), Hidden(last_visible(h, mask, state.h))
+        return _visible(h, mask), CellState(last_visible(h, mask, state.h))
 
 
 @final
@@ -156,22 +162,24 @@ class LSTMCell(Cell):
         self.U = nn.Linear(hidden_size, 4 * hidden_size, bias=False)
 
     @override
-    def start(self, h: Float[Tensor, "B D"]) -> Hidden:
-        return Hidden(h, torch.zeros_like(h))
+    def start(self, h: Float[Tensor, "B D"]) -> CellState:
+        return CellState(h, torch.zeros_like(h))
 
     @override
-    def gates(self, x: Float[Tensor, "B G"], u: Float[Tensor, "B P"], state: Hidden) -> Hidden:
+    def gates(
+        self, x: Float[Tensor, "B G"], u: Float[Tensor, "B P"], state: CellState
+    ) -> CellState:
         assert state.c is not None  # noqa: S101
-        return Hidden(*kernels.lstm_gates(x, u, state.c))
+        return CellState(*kernels.lstm_gates(x, u, state.c))
 
     @override
     def scan(
-        self, x: Float[Tensor, "B T I"], state: Hidden, mask: Bool[Tensor, "B T"]
-    ) -> tuple[Float[Tensor, "B T D"], Hidden]:
+        self, x: Float[Tensor, "B T I"], state: CellState, mask: Bool[Tensor, "B T"]
+    ) -> tuple[Float[Tensor, "B T D"], CellState]:
         assert state.c is not None  # noqa: S101
         W, U, b = self.W.weight, self.U.weight, self.W.bias
         h, c = kernels.lstm_scan(x, state.h, c=state.c, mask=mask, W=W, U=U, b=b)
-        return _visible(h, mask), Hidden(last_visible(h, mask, state.h), c)
+        return _visible(h, mask), CellState(last_visible(h, mask, state.h), c)
 
 
 def bidirectional_op(forward: Cell, backward: Cell) -> str | None:
@@ -185,9 +193,9 @@ def scan_both(
     right: Cell,
     left: Cell,
     x: Float[Tensor, "B T I"],
-    state: Hidden,
+    state: CellState,
     mask: Bool[Tensor, "B T"],
-) -> tuple[Float[Tensor, "B T O"], Hidden]:
+) -> tuple[Float[Tensor, "B T O"], CellState]:
     """Scan a line in both directions: [→h; ←h], and both last states side by side."""
     if op := bidirectional_op(right, left):
         forward, backward = (
@@ -195,13 +203,13 @@ def scan_both(
         )
         scan = getattr(kernels, op)
         output, last = scan(x, state.h, mask=mask, forward=forward, backward=backward)
-        return output, Hidden(last)
+        return output, CellState(last)
     h, end = right.scan(x, state, mask)
     back, front = left.scan(reverse(x, mask), state, mask)
     h = torch.cat([h, reverse(back, mask)], dim=-1)
     if end.c is None or front.c is None:
-        return h, Hidden(torch.cat([end.h, front.h], dim=-1))
-    return h, Hidden(torch.cat([end.h, front.h], dim=-1), torch.cat([end.c, front.c], dim=-1))
+        return h, CellState(torch.cat([end.h, front.h], dim=-1))
+    return h, CellState(torch.cat([end.h, front.h], dim=-1), torch.cat([end.c, front.c], dim=-1))
 
 
 def _visible(h: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T D"]:

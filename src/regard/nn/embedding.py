@@ -7,8 +7,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.errors import InputError
-from regard.nn.drawn import drawn
 from regard.nn.dropout import Dropout
+from regard.nn.initialization import normal_parameter
 from regard.nn.positions import LearnedPositions, SinusoidalPositions
 from regard.special_tokens import BOS
 
@@ -38,7 +38,7 @@ class Embedding(nn.Module):
             # no numbers, but whose dtype and device the ones and zeros take
             self.register_buffer("weight", torch.empty(vocabulary_size, 0), persistent=False)
         else:
-            self.weight = drawn(vocabulary_size, size)
+            self.weight = normal_parameter(vocabulary_size, size)
         self.one_hot = size is None
         self.scale = scale
         self.positions = positions

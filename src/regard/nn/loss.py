@@ -6,7 +6,7 @@ from torch import Tensor
 from torch.nn import functional
 
 
-def summed_loss(
+def label_smoothed_loss(
     logits: Float[Tensor, "*B V"],
     target: Int[Tensor, "*B"],
     mask: Bool[Tensor, "*B"],
@@ -41,4 +41,4 @@ def rdrop_loss(
     # both divergences at once: Σ p log(p/q) + Σ q log(q/p) = Σ (p − q)(log p − log q)
     apart = ((first.exp() - second.exp()) * (first - second)).sum(dim=-1)
     apart = apart.masked_fill(~mask, 0.0).sum()
-    return summed_loss(logits, *both, smoothing) / 2 + rdrop_alpha / 4 * apart
+    return label_smoothed_loss(logits, *both, smoothing) / 2 + rdrop_alpha / 4 * apart

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.errors import ConfigError
-from regard.nn.drawn import drawn
+from regard.nn.initialization import normal_parameter
 
 
 @final
@@ -40,7 +40,7 @@ class LearnedPositions(nn.Module):
     def __init__(self, size: int, max_length: int) -> None:
         super().__init__()
         self.max_length = max_length
-        self.table = drawn(max_length, size)
+        self.table = normal_parameter(max_length, size)
 
     def forward(self, positions: Int[Tensor, "*B T"]) -> Float[Tensor, "*B T D"]:
         """Look the positions up."""
@@ -84,8 +84,8 @@ class RelativePositions(nn.Module):
     def __init__(self, size: int, max_distance: int) -> None:
         super().__init__()
         self.max_distance = max_distance
-        self.a_K = drawn(2 * max_distance + 1, size)
-        self.a_V = drawn(2 * max_distance + 1, size)
+        self.a_K = normal_parameter(2 * max_distance + 1, size)
+        self.a_V = normal_parameter(2 * max_distance + 1, size)
 
     def scores(self, query: Float[Tensor, "*B T K"], num_keys: int) -> Float[Tensor, "*B T S"]:
         """q_i · a^K_{j−i} / √K"""

@@ -14,11 +14,11 @@ from typing_extensions import override
 
 from regard import kernels
 from regard.nn.dropout import Dropout
-from regard.nn.loss import summed_loss
-from regard.nn.pointer import Pointer, Pointing
+from regard.nn.loss import label_smoothed_loss
+from regard.nn.pointer_generator import PointerGenerator, PointerQuery
 
 
-class Layer(nn.Module, ABC):
+class ReadoutLayer(nn.Module, ABC):
     """What a readout does before the vocabulary: its inputs, joined, to `output_size` numbers."""
 
     output_size: int
@@ -29,7 +29,7 @@ class Layer(nn.Module, ABC):
 
 
 @final
-class LinearLayer(Layer):
+class LinearLayer(ReadoutLayer):
     """Nothing: logits are a linear map of the inputs."""
 
     def __init__(self, input_size: int) -> None:
@@ -42,7 +42,7 @@ class LinearLayer(Layer):
 
 
 @final
-class TanhLayer(Layer):
+class TanhLayer(ReadoutLayer):
     """tanh(W [inputs])"""
 
     def __init__(self, input_size: int, output_size: int, bias: bool = True) -> None:
@@ -52,15 +52,15 @@ class TanhLayer(Layer):
 
     @override
     def forward(self, x: Float[Tensor, "*B X"]) -> Float[Tensor, "*B O"]:
-        return self.bend(kernels.linear(x, self.W.weight, bias=self.W.bias))
+        return self.activate(kernels.linear(x, self.W.weight, bias=self.W.bias))
 
-    def bend(self, x: Float[Tensor, "*B O"]) -> Float[Tensor, "*B O"]:
+    def activate(self, x: Float[Tensor, "*B O"]) -> Float[Tensor, "*B O"]:
         """Go on from W [inputs]."""
         return torch.tanh(x)
 
 
 @final
-class MaxoutLayer(Layer):
+class MaxoutLayer(ReadoutLayer):
     """t_j = max(t̃_{2j−1}, t̃_{2j}), t̃ = W [inputs] twice as wide (Bahdanau et al. 2015, A.2.2)."""
 
     def __init__(self, input_size: int, output_size: int, bias: bool = True) -> None:
@@ -70,9 +70,9 @@ class MaxoutLayer(Layer):
 
     @override
     def forward(self, x: Float[Tensor, "*B X"]) -> Float[Tensor, "*B O"]:
-        return self.bend(kernels.linear(x, self.W.weight, bias=self.W.bias))
+        return self.activate(kernels.linear(x, self.W.weight, bias=self.W.bias))
 
-    def bend(self, x: Float[Tensor, "*B P"]) -> Float[Tensor, "*B O"]:
+    def activate(self, x: Float[Tensor, "*B P"]) -> Float[Tensor, "*B O"]:
         """Go on from W [inputs]."""
         return x.reshape(*x.shape[:-1], -1, 2).amax(dim=-1)
 
@@ -87,12 +87,12 @@ class Readout(nn.Module):
 
     def __init__(
         self,
-        layer: Layer,
+        layer: ReadoutLayer,
         weight: nn.Parameter,
         *,
         bias: bool = False,
         dropout: float = 0.0,
-        pointer: Pointer | None = None,
+        pointer: PointerGenerator | None = None,
     ) -> None:
         super().__init__()
         self.layer = layer
@@ -102,7 +102,7 @@ class Readout(nn.Module):
         self.pointer = pointer
 
     def forward(
-        self, x: Float[Tensor, "*B X"], pointing: Pointing | None = None
+        self, x: Float[Tensor, "*B X"], pointing: PointerQuery | None = None
     ) -> Float[Tensor, "*B V"]:
         """Score every word."""
         logits = nn.functional.linear(self.dropout(self.layer(x)), self.weight, self.bias)
@@ -128,14 +128,14 @@ class Readout(nn.Module):
         target: Int[Tensor, "*B"],
         visible: Bool[Tensor, "*B"],
         smoothing: float = 0.0,
-        pointing: Pointing | None = None,
+        pointing: PointerQuery | None = None,
     ) -> Float[Tensor, ""]:
         """Σ (1−ε)·(−log p(y)) + ε·mean_v(−log p(v)) over visible rows.
 
         Never makes all logits, unless something may be copied.
         """
         if pointing is not None:
-            return summed_loss(self(x, pointing), target, visible, smoothing)
+            return label_smoothed_loss(self(x, pointing), target, visible, smoothing)
         rows = self.dropout(self.layer(x)).flatten(0, -2)
         return kernels.linear_loss(
             rows,

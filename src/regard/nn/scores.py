@@ -14,10 +14,10 @@ from typing_extensions import override
 
 from regard import kernels
 from regard.errors import InputError
-from regard.nn.drawn import drawn
+from regard.nn.initialization import normal_parameter
 
 
-class Score(nn.Module, ABC):
+class ScoreFunction(nn.Module, ABC):
     """What attention needs of a score: one call per sentence, one call per step."""
 
     @abstractmethod
@@ -31,7 +31,7 @@ class Score(nn.Module, ABC):
         """Score every query against every prepared key."""
 
 
-class TanhScore(Score):
+class TanhScore(ScoreFunction):
     """score(q, k) = vᵀ tanh(q + k), where query and key have been multiplied already."""
 
     v: nn.Parameter
@@ -64,8 +64,8 @@ class AdditiveScore(TanhScore):
         super().__init__()
         self.W_q = nn.Linear(query_size, align_size, bias=False)
         self.W_k = nn.Linear(key_size, align_size, bias=False)
-        self.v = drawn(align_size)
-        self.w_c = drawn(align_size) if coverage else None
+        self.v = normal_parameter(align_size)
+        self.w_c = normal_parameter(align_size) if coverage else None
 
     @property
     @override
@@ -102,7 +102,7 @@ class ConcatScore(TanhScore):
         super().__init__()
         self.query_size = query_size
         self.W = nn.Linear(query_size + key_size, align_size, bias=False)
-        self.v = drawn(align_size)
+        self.v = normal_parameter(align_size)
 
     @property
     @override
@@ -121,7 +121,7 @@ class ConcatScore(TanhScore):
 
 
 @final
-class DotScore(Score):
+class DotScore(ScoreFunction):
     """score(q, k) = qᵀ k (Luong et al. 2015, §3.1)."""
 
     @override
@@ -136,7 +136,7 @@ class DotScore(Score):
 
 
 @final
-class ScaledDotScore(Score):
+class ScaledDotScore(ScoreFunction):
     """score(q, k) = qᵀ k / √K, K the width of both (Vaswani et al. 2017, eq. 1)."""
 
     @override
@@ -151,7 +151,7 @@ class ScaledDotScore(Score):
 
 
 @final
-class BilinearScore(Score):
+class BilinearScore(ScoreFunction):
     """score(q, k) = qᵀ W k (Luong et al. 2015, §3.1, "general")."""
 
     def __init__(self, query_size: int, key_size: int) -> None:
@@ -170,7 +170,7 @@ class BilinearScore(Score):
 
 
 @final
-class GaussianScore(Score):
+class GaussianScore(ScoreFunction):
     """score(q, k) = −½ ‖w (q − k)‖², w fixed or learned.
 
     Its softmax is the Nadaraya–Watson estimator with a Gaussian kernel of width 1/w.
@@ -199,7 +199,7 @@ class GaussianScore(Score):
 
 
 @final
-class LocationScore(Score):
+class LocationScore(ScoreFunction):
     """The s-th score is the s-th row of W times q, whatever the key (Luong et al. 2015, §3.1)."""
 
     def __init__(self, query_size: int, max_length: int) -> None:

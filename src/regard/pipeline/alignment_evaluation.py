@@ -6,10 +6,10 @@ from pathlib import Path
 
 from regard.data.pairs import read_lines
 from regard.errors import ConfigError, DataError
-from regard.metrics.alignments import Gold, Link, alignment_error_rate, links, words_of
-from regard.metrics.scores import MetricScore
-from regard.text.normalize import normalize
-from regard.text.side import Side
+from regard.metrics.alignment_error_rate import Gold, Link, alignment_error_rate, links, words_of
+from regard.metrics.corpus_scores import MetricScore
+from regard.text.normalization import normalize
+from regard.text.text_processor import TextProcessor
 from regard.translator import Translator
 
 _LINK = re.compile(r"(\d+)([-p])(\d+)")
@@ -73,7 +73,7 @@ def _links(translator: Translator, gold: Gold, path: Path, number: int) -> set[L
     return links(answer.attention[:-1], source, target)
 
 
-def _line(side: Side, words: Sequence[str]) -> str:
+def _line(side: TextProcessor, words: Sequence[str]) -> str:
     """Join words; a space that the model never met is left out."""
     spaced = " ".join(words)
     tokens = side.tokens(spaced)

@@ -14,7 +14,7 @@ from typing import final
 from regard.data.pair_blocks import PairBlock
 from regard.data.token_indexer import count_characters
 from regard.pipeline.split import Hashes, SmallestHashes, source_hashes
-from regard.text.normalize import normalize
+from regard.text.normalization import normalize
 from regard.text.tokenizers import Phonemes
 
 MAX_WORDS = 5000

@@ -11,7 +11,7 @@ from regard.pipeline.pair_spool import PairSpool
 from regard.pipeline.pairs_source import PairsSource, is_file
 from regard.pipeline.request import TrainRequest
 from regard.pipeline.split import source_hashes
-from regard.text.normalize import FORMS
+from regard.text.normalization import FORMS
 
 SHOWN_BAD_LINES = 5
 

@@ -23,8 +23,8 @@ from regard.errors import DataError, unwritable
 from regard.pipeline.input_pairs import InputPairs
 from regard.pipeline.token_spool import TokenSpool
 from regard.pipeline.warm_start import WarmStart
-from regard.text.side import Side
 from regard.text.subwords import train_subwords
+from regard.text.text_processor import TextProcessor
 from regard.text.tokenizers import Subwords, Tokenizer, plain_tokenizer
 from regard.text.vocabulary import Vocabulary
 
@@ -36,8 +36,8 @@ Indexers = tuple[TokenIndexer, TokenIndexer]
 class TrainingData:
     """Training pairs as ids, validation pairs as ids and as lines."""
 
-    source: Side
-    target: Side
+    source: TextProcessor
+    target: TextProcessor
     corpus: Corpus
     dev_corpus: Corpus
     dev: list[tuple[str, list[str]]]
@@ -177,10 +177,10 @@ def _sides(
     indexers: Indexers,
     settings: Settings,
     warm_start: WarmStart | None,
-) -> tuple[Side, Side]:
+) -> tuple[TextProcessor, TextProcessor]:
     """Number the tokens that were counted, behind those of an older model."""
     text = settings.text
-    older: tuple[Side | None, Side | None] = (None, None)
+    older: tuple[TextProcessor | None, TextProcessor | None] = (None, None)
     if warm_start is not None:
         older = (warm_start.saved.source, warm_start.saved.target)
     source = _side(tokenizers[0], indexers[0], text.source_vocabulary_size, settings, older[0])
@@ -192,8 +192,12 @@ def _sides(
 
 
 def _side(
-    tokenizer: Tokenizer, indexer: TokenIndexer, size: int, settings: Settings, older: Side | None
-) -> Side:
+    tokenizer: Tokenizer,
+    indexer: TokenIndexer,
+    size: int,
+    settings: Settings,
+    older: TextProcessor | None,
+) -> TextProcessor:
     counts, min_count = indexer.counts(), settings.text.min_count
     if older is not None:
         vocabulary = Vocabulary.from_counts(counts, None, min_count)
@@ -203,7 +207,7 @@ def _side(
         vocabulary = Vocabulary.from_counts(counts, None, 1)
     else:
         vocabulary = Vocabulary.from_counts(counts, size, min_count)
-    return Side(settings.data.normalization, tokenizer, vocabulary)
+    return TextProcessor(settings.data.normalization, tokenizer, vocabulary)
 
 
 def too_long(settings: Settings) -> str:
@@ -227,8 +231,8 @@ def _recipe(pairs: InputPairs, settings: Settings, warm_start: WarmStart | None)
 
 def _open(folder: Path, note: dict[str, Any]) -> TrainingData:
     return TrainingData(
-        Side.from_json(note["source"]),
-        Side.from_json(note["target"]),
+        TextProcessor.from_json(note["source"]),
+        TextProcessor.from_json(note["target"]),
         Corpus.open(folder / "corpus"),
         Corpus.open(folder / "dev"),
         [(source, list(targets)) for source, targets in note["dev"]],

@@ -13,8 +13,8 @@ from regard.config.toml import Tree
 from regard.errors import ConfigError
 from regard.models import preset
 from regard.models.seq2seq import Seq2Seq
-from regard.text.side import Side
-from regard.text.vectors import Vectors
+from regard.text.text_processor import TextProcessor
+from regard.text.word_vectors import Vectors
 
 
 @final
@@ -40,7 +40,9 @@ class PretrainedEmbeddings:
             return settings
         return {**settings, "model": {name: self.vectors.size, **model}}
 
-    def initialize_weights(self, model: Seq2Seq, source: Side, target: Side) -> str:
+    def initialize_weights(
+        self, model: Seq2Seq, source: TextProcessor, target: TextProcessor
+    ) -> str:
         """Copy the vectors of known tokens, scaled to a mean norm of 1; say how many there are."""
         rows, numbers = self.vectors.rows, self.vectors.numbers
         scale = 1 / max(1e-12, float(np.linalg.norm(numbers, axis=1).mean()))

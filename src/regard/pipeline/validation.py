@@ -13,11 +13,11 @@ import torch
 
 from regard import __version__
 from regard.data.batches import make_batch
-from regard.data.buckets import in_order
+from regard.data.length_buckets import in_order
 from regard.errors import InputError
 from regard.inference.fixed_row_matmul import tile_rows
-from regard.metrics.lines import edit_statistics
-from regard.metrics.scores import LOWER_IS_BETTER, evaluate
+from regard.metrics.corpus_scores import LOWER_IS_BETTER, evaluate
+from regard.metrics.line_statistics import edit_statistics
 from regard.models.seq2seq import Seq2Seq
 from regard.pipeline.preprocessing import TrainingData, write_text
 from regard.saved_model import SavedModel

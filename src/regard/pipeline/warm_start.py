@@ -14,7 +14,7 @@ from regard.config.toml import Tree, differences, merge_trees, to_tree
 from regard.errors import ConfigError
 from regard.models.seq2seq import Seq2Seq
 from regard.saved_model import SavedModel, load_model
-from regard.text.side import Side
+from regard.text.text_processor import TextProcessor
 
 TOKEN_WEIGHTS = (
     "source_embedding.weight",
@@ -122,7 +122,7 @@ def _fits(name: str, old: Tensor | None, new: Tensor) -> bool:
 
 
 def check_frozen_tokens(
-    warm_start: WarmStart, sides: Sequence[Side], parts: tuple[str, ...]
+    warm_start: WarmStart, sides: Sequence[TextProcessor], parts: tuple[str, ...]
 ) -> None:
     """Refuse to freeze weights of tokens that the older model does not know."""
     old = (warm_start.saved.source, warm_start.saved.target)

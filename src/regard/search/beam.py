@@ -171,7 +171,7 @@ class _Search:
         return torch.stack(scored).logsumexp(dim=0) - float(np.log(len(scored))), shown
 
     def _pins(self, tiles: TiledBatch) -> Float[Tensor, "R L H S"] | None:
-        """Weights imposed at this step: all on one source position, NaN where none is pinned."""
+        """Weights forced at this step: all on one source position, NaN where none is pinned."""
         attention_shape = tiles.decoder.attention_shape
         pinned = {
             place: pins[self.num_steps]
@@ -182,11 +182,11 @@ class _Search:
             return None
         S = padded_length(len(self.requests[0].source), tiles.decoder.max_source_length)
         shape = *self.words.shape, *attention_shape, S
-        imposed = torch.full(shape, torch.nan, device=self.device)
+        forced_weights = torch.full(shape, torch.nan, device=self.device)
         for place, position in pinned.items():
-            imposed[place] = 0.0
-            imposed[place, ..., position] = 1.0
-        return imposed.flatten(0, 1)
+            forced_weights[place] = 0.0
+            forced_weights[place, ..., position] = 1.0
+        return forced_weights.flatten(0, 1)
 
     def _ruled(self, scores: Float[Tensor, "B w V"]) -> Float[Tensor, "B w V"]:
         return self.limits.apply(scores, self.active, self.num_steps, self.written)

@@ -146,7 +146,7 @@ class History:
         """Return what was ever in the beam; what the end of a search leaves behind never was."""
         ends = {found.end for found in answered}
         # what is a parent at one step was put there by the step before
-        kept = {(t, slot) for found in answered for t, slot in enumerate(found.slots[1:])}
+        in_nbest = {(t, slot) for found in answered for t, slot in enumerate(found.slots[1:])}
         places: dict[tuple[int, int], int] = {}
         nodes: list[TreeNode] = []
 
@@ -162,7 +162,7 @@ class History:
             for slot in (slots.totals[place] > NEVER).nonzero()[0].tolist():
                 places[t, slot] = len(nodes)
                 parent, word, score, total = (part[place, slot].item() for part in slots)
-                grow(t, parent, word, score, total, (t, slot) in kept)
+                grow(t, parent, word, score, total, (t, slot) in in_nbest)
             for at in (ended.lines == line).nonzero()[0].tolist():
                 _, parent, score, total, _ = (part[at].item() for part in ended)
                 grow(t, parent, EOS, score, total, (t, first + at) in ends)

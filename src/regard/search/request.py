@@ -33,8 +33,8 @@ class Request:
 class TreeNode:
     """A word that a beam kept, or the EOS by which a hypothesis ended.
 
-    `total` is the sum of the scores from the first word to this one; `kept` says that one of the
-    hypotheses given back goes through it.
+    `total` is the sum of the scores from the first token to this one; `in_nbest` says whether one
+    of the returned hypotheses goes through it.
     """
 
     parent: int | None
@@ -43,7 +43,7 @@ class TreeNode:
     score: float
     total: float
     finished: bool
-    kept: bool
+    in_nbest: bool
 
 
 @dataclass(frozen=True)

@@ -170,7 +170,7 @@ class SearchTreeBranch(BaseModel):
     token: str
     score: float
     total: float
-    kept: bool
+    in_nbest: bool
 
 
 class TranslatedLine(BaseModel):

@@ -172,7 +172,7 @@ class Service:
 
 def described(name: str, translator: Translator) -> dict[str, Any]:
     """Return what is known of a model."""
-    looks = translator.models[0].decoder.looks
+    looks = translator.models[0].decoder.attention_shape
     sides = {"source": translator.source, "target": translator.target}
     return {
         "name": name,

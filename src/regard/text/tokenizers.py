@@ -24,7 +24,7 @@ from regard import extensions
 from regard.choices import RENAMED_TOKENIZERS, either
 from regard.errors import InputError
 from regard.text.escapes import ESCAPE, escape, unescape
-from regard.text.normalize import FORMS, normalize
+from regard.text.normalization import FORMS, normalize
 
 JOINER = "￭"
 """Stands on a mark of punctuation, on the side where no space was."""

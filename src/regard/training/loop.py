@@ -17,19 +17,19 @@ from torch.optim import Optimizer
 from regard import kernels
 from regard.config.settings import TrainConfig
 from regard.data.batches import Batch, make_batch
-from regard.data.buckets import Buckets
 from regard.data.corpus import Corpus
+from regard.data.length_buckets import Buckets
 from regard.errors import InputError
 from regard.models.seq2seq import Seq2Seq
 from regard.training.cuda_graphs import CudaGraphStep
 from regard.training.determinism import deterministic
 from regard.training.early_stopping import TrainingProgress
 from regard.training.explain import why_not_cuda_graph
+from regard.training.learning_rate_schedule import learning_rate
 from regard.training.optimizer import make_optimizer
 from regard.training.prefetch import prefetch
 from regard.training.progress_report import ProgressReport, ValidationResult
 from regard.training.run_folder import RunFolder
-from regard.training.schedule import learning_rate
 
 
 @final

@@ -20,15 +20,15 @@ class Branch:
     """A token that the search kept for a while, or an end (`</s>`) that it found.
 
     Branches stand in the order in which they grew: `parent` is the place of the one before, None
-    at the beginning. `total` is the sum of scores up to here; `kept` says that a target given back,
-    or another way to write one, goes through it.
+    at the beginning. `total` is the sum of scores up to here; `in_nbest` says whether a
+    returned target, or another tokenization of one, goes through it.
     """
 
     parent: int | None
     token: str
     score: float
     total: float
-    kept: bool
+    in_nbest: bool
 
 
 @final

@@ -23,8 +23,8 @@ from regard.models.seq2seq import Seq2Seq
 from regard.saved_model import SavedModel, save_model
 from regard.search import Constraint, Hypothesis, Request, SearchOptions, TreeNode, search
 from regard.special_tokens import UNKNOWN
-from regard.text.copying import MARK, replace_unknown
-from regard.text.side import Side
+from regard.text.text_processor import TextProcessor
+from regard.text.unknown_replacement import MARK, replace_unknown
 from regard.translator.forced import forced, influence
 from regard.translator.prepared import PreparedLine, TokenizedLine, each_of, pair_of
 from regard.translator.translation import Branch, Translation
@@ -45,8 +45,8 @@ class Translator:
         self.members = members
         self.settings: Settings = first.settings
         self.summary: dict[str, Any] = first.summary
-        self.source: Side = first.source
-        self.target: Side = first.target
+        self.source: TextProcessor = first.source
+        self.target: TextProcessor = first.target
         self._constraints: dict[str, Constraint] = {}
 
     @property
@@ -328,7 +328,7 @@ class Translator:
                     f"pin = {{{step!r}: {position!r}}}, but it must be a step from 0 and a source "
                     f"token from 0 to {len(line.ids) - 1}"
                 )
-        if pins and self.models[0].decoder.looks is None:
+        if pins and self.models[0].decoder.attention_shape is None:
             raise InputError("pin was given, but the model has no attention; bahdanau2015 would do")
         return Request(line.ids, prefix, dict(pins), line.tokens)
 
@@ -346,7 +346,7 @@ class Translator:
 
     def _branch(self, node: TreeNode) -> Branch:
         token = self.target.vocabulary.tokens([node.word])[0]
-        return Branch(node.parent, token, node.score, node.total, node.kept)
+        return Branch(node.parent, token, node.score, node.total, node.in_nbest)
 
     def _translation(self, prepared: PreparedLine, hypothesis: Hypothesis) -> Translation:
         vocabulary, line, options = self.target.vocabulary, prepared.line, prepared.options

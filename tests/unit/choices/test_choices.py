@@ -5,7 +5,7 @@ import pytest
 from regard.choices import either, names_of, nearest, printable, unknown_choice
 from regard.config.checks import types_of
 from regard.config.settings import DataConfig, TextConfig
-from regard.text.normalize import FORMS
+from regard.text.normalization import FORMS
 from regard.text.tokenizers import KINDS
 
 

@@ -8,7 +8,6 @@ import weakref
 
 import pytest
 
-from regard.metrics import bootstrap
 from regard.translator import Translator
 
 

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.data import buckets
-from regard.data.buckets import ROWS, WIDTHS, Buckets, few_widths, in_order
+from regard.data.length_buckets import ROWS, WIDTHS, Buckets, few_widths, in_order
 
 CASES = int(os.environ.get("REGARD_CASES", "500"))
 many = settings(max_examples=CASES, deadline=None)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from regard.data.check import Finding, Overlap, check, render
+from regard.data.corpus_check import Finding, Overlap, check, render
 from regard.data.pairs import Pair, problems, scan
 from regard.errors import DataError
 

@@ -270,7 +270,7 @@ def test_readers_need_neither_torch_nor_numpy_and_the_rest_no_torch():
     script = (
         "import sys, regard.data.pairs\n"
         "print(sorted({'torch', 'numpy'} & set(sys.modules)))\n"
-        "import regard.data.check, regard.data.corpus, regard.data.buckets\n"
+        "import regard.data.corpus_check, regard.data.corpus, regard.data.length_buckets\n"
         "print('torch' in sys.modules)"
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from regard.data.unusual import KINDS, oddities, script_of
+from regard.data.unusual_characters import KINDS, oddities, script_of
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from regard.config.model import (
 )
 from regard.errors import InputError
 from regard.models import build
-from regard.nn.rows import Rows
+from regard.nn.tensor_record import TensorRecord
 
 
 def recurrent(decoder, **attention):
@@ -87,17 +87,17 @@ def tensors(record):
     """All tensors of a state, in order."""
     if isinstance(record, torch.Tensor):
         return [record]
-    parts = vars(record).values() if isinstance(record, Rows) else record or ()
+    parts = vars(record).values() if isinstance(record, TensorRecord) else record or ()
     return [tensor for part in parts for tensor in tensors(part)]
 
 
-def by_steps(model, given, imposed=None):
+def by_steps(model, given, forced_weights=None):
     source, mask, fed = given
     memory, state = model.start(source, mask)
     logits, weights = [], []
     for t in range(fed.shape[1]):
-        here = None if imposed is None else imposed[:, t]
-        state, scored = model.step(state, fed[:, t], memory, imposed=here)
+        here = None if forced_weights is None else forced_weights[:, t]
+        state, scored = model.step(state, fed[:, t], memory, forced_weights=here)
         logits.append(scored.logits)
         weights.append(scored.weights)
     stacked = None if weights[0] is None else torch.stack(weights, dim=1)
@@ -177,12 +177,12 @@ def test_weights_may_be_imposed_layer_by_layer_and_head_by_head(name):
     _, _, given = small.batch(model)
     free = model(*given, need_weights=True)
     B, T, L, H, S = free.weights.shape
-    imposed = torch.full((B, T, L, H, S), torch.nan, dtype=torch.float64)
+    forced_weights = torch.full((B, T, L, H, S), torch.nan, dtype=torch.float64)
     pinned = torch.nn.functional.one_hot(torch.tensor(1), S).double()
-    imposed[0, 1, -1, -1] = pinned
+    forced_weights[0, 1, -1, -1] = pinned
 
     memory, state = model.start(*given[:2])
-    _, scored = model.unroll(state, given[2], memory, imposed=imposed)
+    _, scored = model.unroll(state, given[2], memory, forced_weights=forced_weights)
     assert torch.equal(scored.weights[0, 1, -1, -1], pinned)
     # other lines, and what came before, are as they were
     assert_close(scored.logits[1:], array(free.logits[1:]))
@@ -193,7 +193,7 @@ def test_weights_may_be_imposed_layer_by_layer_and_head_by_head(name):
     untouched[-1, -1] = False
     if untouched.any():
         assert_close(scored.weights[0, 1][untouched], array(free.weights[0, 1][untouched]))
-    logits, weights, _ = by_steps(model, given, imposed)
+    logits, weights, _ = by_steps(model, given, forced_weights)
     assert_close(logits, array(scored.logits))
     assert_close(weights, array(scored.weights))
 
@@ -204,7 +204,7 @@ def test_imposing_the_models_own_weights_changes_nothing(name):
     _, _, given = small.batch(model)
     free = model(*given, need_weights=True)
     memory, state = model.start(*given[:2])
-    _, scored = model.unroll(state, given[2], memory, imposed=free.weights)
+    _, scored = model.unroll(state, given[2], memory, forced_weights=free.weights)
     assert_close(scored.logits, array(free.logits))
 
 
@@ -213,12 +213,12 @@ def test_a_decoder_without_attention_refuses_imposed_weights(name):
     model = MODELS[name]()
     _, _, (source, mask, fed) = small.batch(model)
     memory, state = model.start(source, mask)
-    imposed = torch.zeros(3, 6, 1, 1, 7, dtype=torch.float64)
-    sentence = "weights were imposed, but this decoder has no attention; one with attention"
+    forced_weights = torch.zeros(3, 6, 1, 1, 7, dtype=torch.float64)
+    sentence = "weights were forced, but this decoder has no attention; one with attention"
     with pytest.raises(InputError, match=sentence):
-        model.step(state, fed[:, 0], memory, imposed=imposed[:, 0])
+        model.step(state, fed[:, 0], memory, forced_weights=forced_weights[:, 0])
     with pytest.raises(InputError, match=sentence):
-        model.unroll(state, fed, memory, imposed=imposed)
+        model.unroll(state, fed, memory, forced_weights=forced_weights)
 
 
 def test_coverage_is_the_sum_of_the_weights_so_far():

@@ -12,7 +12,7 @@ from regard.config.model import (
     ReadoutConfig,
     RecurrentEncoderConfig,
 )
-from regard.decoders.contract import unroll_by_steps
+from regard.decoders.base import unroll_by_steps
 from regard.models import build, preset
 
 E, D, A = 5, 7, 11
@@ -174,9 +174,9 @@ def test_coverage_and_imposed_weights_go_step_by_step(kind, monkeypatch):
     model = decoder(kind, score="additive")
     encoded, previous = lines(model)
     memory, state = model.decoder.start(encoded)
-    imposed = torch.full((3, 5, 1, 1, 3), torch.nan, dtype=torch.float64)
-    imposed[0, 2] = torch.tensor([0.0, 0.0, 1.0])
-    step = model.decoder.unroll(state, previous, memory, imposed=imposed)[1]
+    forced_weights = torch.full((3, 5, 1, 1, 3), torch.nan, dtype=torch.float64)
+    forced_weights[0, 2] = torch.tensor([0.0, 0.0, 1.0])
+    step = model.decoder.unroll(state, previous, memory, forced_weights=forced_weights)[1]
     assert step.weights[0, 2, 0, 0].tolist() == [0.0, 0.0, 1.0]
     assert (step.context[0, 2] - memory.values[0, 2]).abs().max() <= 1e-15
 

@@ -3,7 +3,7 @@
 from regard.config.toml import to_tree
 from regard.pipeline import TrainRequest, run
 from regard.pipeline.pairs_source import PairsSource
-from regard.text.side import Side
+from regard.text.text_processor import TextProcessor
 from regard.text.tokenizers import tokenizer_from_json
 from regard.text.vocabulary import Vocabulary
 
@@ -24,4 +24,4 @@ def texts(translator, lines):
 def side(name, lines):
     """Return how lines become ids, as their tokenizer and the lines themselves have it."""
     tokenizer = tokenizer_from_json({"kind": name})
-    return Side("NFC", tokenizer, Vocabulary.build(map(tokenizer.split, lines)))
+    return TextProcessor("NFC", tokenizer, Vocabulary.build(map(tokenizer.split, lines)))

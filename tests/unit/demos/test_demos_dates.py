@@ -200,7 +200,7 @@ def test_settings_are_of_a_seed_and_end_with_the_last_weights():
     )
     # the ten characters of a date, and room to be seen to miss the end
     assert settings.search.max_length > 10
-    assert build(settings.model, 11, 13).decoder.looks == (1, 1)
+    assert build(settings.model, 11, 13).decoder.attention_shape == (1, 1)
 
 
 def test_importing_the_demo_needs_neither_torch_nor_babel():
@@ -212,7 +212,7 @@ def test_importing_the_demo_needs_neither_torch_nor_babel():
     assert run.stdout == "[]\n"
 
 
-def looks(lines, answers):
+def attention_shape(lines, answers):
     """Say how often a year's digit looks at itself, and a month's at its name: 5. März 2024."""
     year, month = [], []
     for line, answer in zip(lines, answers, strict=True):

@@ -12,8 +12,8 @@ from regard.encoders.recurrent import RecurrentEncoder
 from regard.encoders.summary import SUMMARIES
 from regard.encoders.transformer import TransformerEncoder
 from regard.nn.cells import GRUCell, LSTMCell
-from regard.nn.encoded import Encoded
-from regard.nn.stack import Stack
+from regard.nn.encoder_output import EncoderOutput
+from regard.nn.recurrent_stack import RecurrentStack
 
 B, S, E, D = 3, 5, 7, 11
 LENGTHS = (5, 2, 4)
@@ -27,7 +27,9 @@ def words():
 def recurrent(**options):
     torch.manual_seed(0)
     reversed_source = options.pop("reversed_source", False)
-    stack = Stack(lambda size: GRUCell(size, D), E, options.pop("num_layers", 1), **options)
+    stack = RecurrentStack(
+        lambda size: GRUCell(size, D), E, options.pop("num_layers", 1), **options
+    )
     return RecurrentEncoder(stack, reversed_source=reversed_source).double()
 
 
@@ -54,7 +56,7 @@ def test_what_a_recurrent_encoder_holds_at_the_end():
 
 
 def test_an_lstm_encoder_hands_over_its_stores():
-    stack = Stack(lambda size: LSTMCell(size, D), E, 2)
+    stack = RecurrentStack(lambda size: LSTMCell(size, D), E, 2)
     encoded = RecurrentEncoder(stack).double()(words(), MASK)
     assert [state.c.shape for state in encoded.states] == [(B, D), (B, D)]
 
@@ -83,7 +85,7 @@ def test_a_pre_norm_encoder_ends_in_a_norm_and_a_post_norm_one_does_not():
 def encoded():
     keys = torch.randn(B, S, 2 * D, dtype=torch.float64)
     last = torch.randn(B, 2 * D, dtype=torch.float64)
-    return Encoded(keys, keys, MASK, last)
+    return EncoderOutput(keys, keys, MASK, last)
 
 
 def test_summaries_are_what_their_equations_say():
@@ -106,5 +108,5 @@ def test_summaries_are_what_their_equations_say():
 def test_a_source_with_nothing_visible_has_a_zero_summary(name):
     given = encoded()
     nothing = torch.zeros(B, S, dtype=torch.bool)
-    hidden = Encoded(given.keys, given.values, nothing, given.last)
+    hidden = EncoderOutput(given.keys, given.values, nothing, given.last)
     assert not SUMMARIES[name](2 * D)(hidden).any()

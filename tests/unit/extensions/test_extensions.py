@@ -16,7 +16,7 @@ from regard.config.settings import SearchConfig, Settings, TextConfig
 from regard.config.toml import settings_from, to_toml, to_tree
 from regard.errors import ConfigError, ModelFileError
 from regard.models import build, preset
-from regard.nn.scores import Score
+from regard.nn.scores import ScoreFunction
 from regard.saved_model import load_model, save_model
 from regard.text.tokenizers import Tokenizer, tokenizer_from_json
 from registry import restored
@@ -26,19 +26,19 @@ PARTS = '''
 from dataclasses import dataclass
 import torch
 from regard.config.names import CustomDecoderConfig
-from regard.decoders.contract import Decoder, Step, zero_position
+from regard.decoders.base import Decoder, DecoderStep, zero_position
 from regard.decoders.plain import FixedContext
 from regard.decoders.recurrent import RecurrentState
 from regard.extensions import (
     register_constraint, register_decoder, register_score, register_tokenizer,
 )
-from regard.nn.scores import Score
+from regard.nn.scores import ScoreFunction
 from regard.search import NEVER, Constraint
 from regard.text.tokenizers import Tokenizer
 
 
 @register_score("cosine")
-class CosineScore(Score):
+class CosineScore(ScoreFunction):
     def __init__(self, query_size, key_size, align_size):
         super().__init__()
         self.W = torch.nn.Linear(query_size, key_size, bias=False)
@@ -90,9 +90,10 @@ class LastDecoder(Decoder):
         h = encoded.last.new_zeros(len(encoded.last), self.state_size)
         return FixedContext(encoded.last), RecurrentState(zero_position(encoded), (), h)
 
-    def step(self, state, previous, memory, *, imposed=None, need_weights=True):
-        h = self.cell(torch.cat([previous, memory.context], dim=-1), state.shown)
-        return RecurrentState(state.position + 1, (), h), Step(state.shown, h, memory.context, None)
+    def step(self, state, previous, memory, *, forced_weights=None, need_weights=True):
+        h = self.cell(torch.cat([previous, memory.context], dim=-1), state.output)
+        step = DecoderStep(state.output, h, memory.context, None)
+        return RecurrentState(state.position + 1, (), h), step
 '''
 
 SHARED = """
@@ -277,7 +278,7 @@ def test_a_tokenizer_comes_back_by_its_name_and_is_like_any_other_of_its_kind():
 
 def test_a_score_of_ones_own_is_built_with_its_widths():
     @extensions.register_score("mine")
-    class Mine(Score):
+    class Mine(ScoreFunction):
         def __init__(self, query_size, key_size, align_size):
             super().__init__()
             self.sizes = query_size, key_size, align_size

@@ -50,7 +50,7 @@ def build_model(kind, cell, score, readout, *, embedding=None, attention=None, *
     return built
 
 
-def assert_steps_agree(built, *, width=6, imposed=False):
+def assert_steps_agree(built, *, width=6, forced_weights=False):
     """Step both along the same tokens: logits, weights and states differ by rounding alone."""
     fused_step, _ = choose_step(built)
     fused = fused_step(built)
@@ -62,14 +62,14 @@ def assert_steps_agree(built, *, width=6, imposed=False):
     tokens = torch.full((4,), BOS)
     for _ in range(4):
         pins = None
-        if imposed:
+        if forced_weights:
             pins = torch.full((4, 1, 1, width), torch.nan, dtype=torch.float64)
             pins[0] = torch.eye(width)[1]
-        state, expected = built.step(state, tokens, memory, imposed=pins)
-        fused_state, scored = fused.step(fused_state, tokens, fused_memory, imposed=pins)
+        state, expected = built.step(state, tokens, memory, forced_weights=pins)
+        fused_state, scored = fused.step(fused_state, tokens, fused_memory, forced_weights=pins)
         assert_within(scored.logits, expected.logits, 1e-12)
         assert_within(scored.weights, expected.weights, 1e-12)
-        assert_within(fused_state.shown, state.shown, 1e-12)
+        assert_within(fused_state.output, state.output, 1e-12)
         assert torch.equal(fused_state.position, state.position)
         tokens = torch.randint(4, small.V_Y, (4,))
 
@@ -102,7 +102,7 @@ def test_steps_are_those_of_the_model_for_many_tokens(kind, monkeypatch):
 @pytest.mark.parametrize("kind", [BahdanauDecoderConfig, LuongDecoderConfig])
 def test_imposed_weights_are_used(kind):
     read = ReadoutConfig(kind="tanh", inputs=("context", "new_state"))
-    assert_steps_agree(build_model(kind, "gru_before", "dot", read), imposed=True)
+    assert_steps_agree(build_model(kind, "gru_before", "dot", read), forced_weights=True)
 
 
 @pytest.mark.parametrize(

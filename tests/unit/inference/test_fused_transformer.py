@@ -61,8 +61,8 @@ def test_imposed_weights_are_used():
     pins = torch.full((4, L, H, 6), torch.nan, dtype=torch.float64)
     pins[0, 1] = torch.eye(6)[2]
     tokens = torch.full((4,), BOS)
-    _, expected = built.step(state, tokens, memory, imposed=pins)
-    _, scored = fused.step(fused_state, tokens, fused_memory, imposed=pins)
+    _, expected = built.step(state, tokens, memory, forced_weights=pins)
+    _, scored = fused.step(fused_state, tokens, fused_memory, forced_weights=pins)
     assert_within(scored.logits, expected.logits, 1e-12)
     assert torch.equal(scored.weights[0, 1, 0], torch.eye(6, dtype=torch.float64)[2])
 

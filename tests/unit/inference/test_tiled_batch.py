@@ -8,7 +8,7 @@ from regard.inference.batch_invariance import TiledBatch, padded_length
 from regard.inference.fixed_row_matmul import TILE_ROWS
 from regard.inference.step_decoder import ReferenceStepDecoder
 from regard.models import PRESETS
-from regard.nn.rows import each_part
+from regard.nn.tensor_record import map_tensors
 from regard.search import Request, search
 from search_cases import FEW, lines, model
 from search_options import wanted
@@ -33,9 +33,9 @@ def count_tiles(monkeypatch):
     """Return a list to which every step adds how many tiles it computed."""
     real, tiles = TiledBatch.step, []
 
-    def step(self, tokens, imposed):
+    def step(self, tokens, forced_weights):
         tiles.append(self.num_tiles)
-        return real(self, tokens, imposed)
+        return real(self, tokens, forced_weights)
 
     monkeypatch.setattr(TiledBatch, "step", step)
     return tiles
@@ -85,7 +85,7 @@ def test_only_what_changes_is_copied():
 def lies_whole(record):
     """Return whether every tensor of a record is one block of memory, no view into a larger one."""
     contiguous = []
-    each_part(lambda part: contiguous.append(part.is_contiguous()) or part, record)
+    map_tensors(lambda part: contiguous.append(part.is_contiguous()) or part, record)
     return all(contiguous)
 
 

@@ -6,7 +6,7 @@ from kernel_cases import CASES, ODD, SIZES, gradients, leaves, outputs
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from regard.kernels.cpu import additive_attention, linear_loss
-from regard.nn.loss import summed_loss
+from regard.nn.loss import label_smoothed_loss
 
 by_case = pytest.mark.parametrize("name", CASES)
 # PyTorch derives, and casts, in its own way what it computes itself, and without gradients it may
@@ -241,7 +241,7 @@ def test_the_loss_is_that_of_the_logits_and_hidden_words_count_nothing():
     inputs = CASES["linear_loss, smoothed"].inputs(torch.float32)
     target, visible = inputs["target"], inputs["visible"]
     logits = torch.nn.functional.linear(inputs["x"], inputs["weight"], inputs["bias"])
-    whole = summed_loss(logits[None], target[None], visible[None], inputs["smoothing"])
+    whole = label_smoothed_loss(logits[None], target[None], visible[None], inputs["smoothing"])
     loss = linear_loss.linear_loss(**inputs)
     assert abs(loss - whole) <= 1e-5 * whole
     other = torch.where(visible, target, (target + 1) % inputs["weight"].shape[0])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from regard.metrics.alignments import Gold, alignment_error_rate, links, words_of
+from regard.metrics.alignment_error_rate import Gold, alignment_error_rate, links, words_of
 
 
 @pytest.mark.parametrize(

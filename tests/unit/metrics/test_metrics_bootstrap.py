@@ -12,8 +12,8 @@ import sacrebleu
 
 import regard
 from regard.errors import ConfigError, InputError
-from regard.metrics.bootstrap import paired_bootstrap
-from regard.metrics.scores import METRICS
+from regard.metrics.corpus_scores import METRICS
+from regard.metrics.paired_bootstrap import paired_bootstrap
 
 LINES = 11
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import regard
 from regard.errors import ConfigError, InputError
-from regard.metrics.scores import (
+from regard.metrics.corpus_scores import (
     METRICS,
     MetricScore,
     bleu,
@@ -270,7 +270,7 @@ def test_a_hundred_lines_that_end_in_a_spaced_full_stop_are_scored_in_silence(ca
 
 def test_importing_the_room_imports_no_numbers():
     script = (
-        "import sys, regard.metrics.scores, regard.metrics.bootstrap\n"
+        "import sys, regard.metrics.corpus_scores, regard.metrics.paired_bootstrap\n"
         "print(sorted({'torch', 'numpy', 'sacrebleu', 'rapidfuzz'} & set(sys.modules)))"
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -22,7 +22,7 @@ from regard.errors import ModelFileError
 from regard.models import PRESETS, build
 from regard.safetensors_files import KEY, read_tensors, write_tensors
 from regard.saved_model import SavedModel, load_model, save_model
-from regard.text.side import Side
+from regard.text.text_processor import TextProcessor
 from regard.text.tokenizers import Characters, Words
 from regard.text.vocabulary import Vocabulary
 
@@ -35,8 +35,10 @@ FOREIGN = f"it holds tensors, but nothing that regard wrote; {ANOTHER}"
 
 
 def saved(name, seed=0):
-    source = Side("NFC", Characters(), Vocabulary.build(["abcdefghijklm"]))
-    target = Side("NFC", Words(), Vocabulary.build([["一", "zwei", "<s>", "tres", "x", "y", "z"]]))
+    source = TextProcessor("NFC", Characters(), Vocabulary.build(["abcdefghijklm"]))
+    target = TextProcessor(
+        "NFC", Words(), Vocabulary.build([["一", "zwei", "<s>", "tres", "x", "y", "z"]])
+    )
     if name == "vaswani2017":
         target = source
     settings = Settings(model=PRESETS[name](**small.SIZES[name]))

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import presets as small
-from regard.nn.loss import summed_loss
+from regard.nn.loss import label_smoothed_loss
 
 
 def loss_of_logits(model, given, target, visible, smoothing):
@@ -35,7 +35,7 @@ def test_the_loss_and_its_gradients_are_those_of_the_logits(name, smoothing):
         if slope is not None:
             assert (slope - other).abs().max() <= 1e-10, parameter
     # and what validations count is the same
-    whole = summed_loss(model(*given).logits, target, visible, smoothing)
+    whole = label_smoothed_loss(model(*given).logits, target, visible, smoothing)
     assert abs(whole - found) <= 1e-4
 
 

@@ -24,7 +24,7 @@ from regard.nn.cells import ElmanCell
 from regard.nn.embedding import Embedding
 from regard.saved_model import SavedModel, load_model, save_model
 from regard.special_tokens import BOS
-from regard.text.side import Side
+from regard.text.text_processor import TextProcessor
 from regard.text.tokenizers import Characters
 from regard.text.vocabulary import Vocabulary
 
@@ -89,7 +89,8 @@ def test_a_zero_start_and_positions_are_as_with_learned_words():
 
 def test_a_model_of_one_hot_words_comes_back_from_its_file(tmp_path):
     sides = [
-        Side("NFC", Characters(), Vocabulary.build([text])) for text in ("abcdefg", "hijklmnop")
+        TextProcessor("NFC", Characters(), Vocabulary.build([text]))
+        for text in ("abcdefg", "hijklmnop")
     ]
     model = build(CONFIG, V_X, V_Y).eval()
     save_model(tmp_path / "model.regard", SavedModel(model, Settings(model=CONFIG), *sides, {}))

@@ -22,7 +22,7 @@ from regard.config.model import (
 from regard.errors import ConfigError, InputError
 from regard.models import PRESETS, build
 from regard.nn import positions, readouts, scores
-from regard.nn.cells import ElmanCell, GRUCell, Hidden, LSTMCell
+from regard.nn.cells import CellState, ElmanCell, GRUCell, LSTMCell
 from regard.special_tokens import BOS
 
 E, D = small.E, small.D
@@ -99,7 +99,7 @@ def test_attention_is_the_one_that_was_asked_for(score, decoder):
     if score in ("additive", "concat"):
         assert looks.score.v.shape == (11,)
     assert model.max_source_length == (13 if score == "location" else None)
-    assert model.decoder.looks == (1, 1)
+    assert model.decoder.attention_shape == (1, 1)
 
 
 @pytest.mark.parametrize("kind", ["none", "rotary", "relative"])
@@ -122,7 +122,7 @@ def test_positions_inside_attention_are_those_asked_for_and_only_among_a_sides_o
     for block in model.decoder.blocks:
         assert block.source.rotary is None
         assert block.source.attention.relative is None
-    assert model.decoder.looks == (3, 2)
+    assert model.decoder.attention_shape == (3, 2)
 
 
 def test_embeddings_and_readouts_are_those_asked_for():
@@ -142,7 +142,7 @@ def test_embeddings_and_readouts_are_those_asked_for():
     assert model.readout.layer.W.in_features == D + E
     assert model.readout.layer.W.bias is None
     assert (model.max_source_length, model.max_target_length) == (17, None)
-    assert model.decoder.looks is None
+    assert model.decoder.attention_shape is None
 
 
 @pytest.mark.parametrize("every_step", [False, True])
@@ -225,7 +225,9 @@ def test_a_fresh_state_and_a_stepped_one_cannot_be_joined_by_mistake():
         with pytest.raises((RuntimeError, ValueError)):
             type(fresh).join(parts)
     with pytest.raises(ValueError, match="where only some hold a part"):
-        Hidden.join([Hidden(source[:, :2].double()), Hidden(*[source[:, :2].double()] * 2)])
+        CellState.join(
+            [CellState(source[:, :2].double()), CellState(*[source[:, :2].double()] * 2)]
+        )
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -246,9 +248,9 @@ def test_imposed_weights_of_another_shape_are_refused():
         r"must be one row of weights for each of 3 layers and 2 heads; \[3, 3, 2, S\] would do"
     )
     with pytest.raises(InputError, match=sentence):
-        model.step(state, fed[:, 0], memory, imposed=torch.zeros(3, 1, 1, 7))
+        model.step(state, fed[:, 0], memory, forced_weights=torch.zeros(3, 1, 1, 7))
     with pytest.raises(InputError, match=r"\[3, 6, 3, 2, S\] would do"):
-        model.unroll(state, fed, memory, imposed=torch.zeros(3, 6, 1, 1, 7))
+        model.unroll(state, fed, memory, forced_weights=torch.zeros(3, 6, 1, 1, 7))
 
 
 @pytest.mark.parametrize("size", [3, 4])

@@ -14,7 +14,7 @@ from regard.nn.attention import (
     LocalWindow,
     ManyReads,
     Past,
-    impose,
+    force_weights,
     weighted_values,
 )
 from regard.nn.scores import AdditiveScore, BilinearScore, DotScore, ScaledDotScore
@@ -142,7 +142,7 @@ def test_when_nobody_asks_for_weights_the_scaled_dot_runs_fused(monkeypatch, dro
     assert [call["dropout_p"] for call in calls] == [*first, 0.0]
     # neither another score, nor weights from outside, can take that road
     Attention(DotScore())(query, memory, need_weights=False)
-    attention(query, memory, imposed=weights, need_weights=False)
+    attention(query, memory, forced_weights=weights, need_weights=False)
     assert len(calls) == len(first) + 1
 
 
@@ -160,14 +160,14 @@ def test_imposed_weights_are_used_and_nan_leaves_the_models_own():
     attention = Attention(DotScore())
     memory = attention.remember(keys, values, MASK)
     _, free = attention(query, memory)
-    imposed = torch.full((B, T, S), torch.nan, dtype=torch.float64)
-    imposed[0, 1] = functional.one_hot(torch.tensor(3), S)
-    context, weights = attention(query, memory, imposed=imposed)
+    forced_weights = torch.full((B, T, S), torch.nan, dtype=torch.float64)
+    forced_weights[0, 1] = functional.one_hot(torch.tensor(3), S)
+    context, weights = attention(query, memory, forced_weights=forced_weights)
     assert torch.equal(context[0, 1], values[0, 3])
-    assert torch.equal(weights[0, 1], imposed[0, 1])
+    assert torch.equal(weights[0, 1], forced_weights[0, 1])
     assert torch.equal(weights[1], free[1])
     assert torch.equal(weights[0, 0], free[0, 0])
-    assert impose(free, None) is free
+    assert force_weights(free, None) is free
 
 
 @pytest.mark.parametrize("kind", ["local-m", "local-p"])
@@ -241,6 +241,6 @@ def test_half_precision_counts_far_positions_right():
 def test_weights_may_be_imposed_in_another_type():
     query, keys = randn(B, T, D).bfloat16(), randn(B, S, D).bfloat16()
     attention = Attention(DotScore())
-    imposed = torch.full((B, T, S), 1 / S)
-    context, _ = attention(query, attention.remember(keys, keys), imposed=imposed)
+    forced_weights = torch.full((B, T, S), 1 / S)
+    context, _ = attention(query, attention.remember(keys, keys), forced_weights=forced_weights)
     assert context.dtype == torch.bfloat16

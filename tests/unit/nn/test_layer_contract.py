@@ -17,7 +17,7 @@ from regard.nn.attention import (
     weighted_values,
 )
 from regard.nn.blocks import FeedForward, Residual
-from regard.nn.cells import ElmanCell, GRUCell, Hidden, LSTMCell
+from regard.nn.cells import CellState, ElmanCell, GRUCell, LSTMCell
 from regard.nn.positions import (
     LearnedPositions,
     RelativePositions,
@@ -25,6 +25,7 @@ from regard.nn.positions import (
     SinusoidalPositions,
 )
 from regard.nn.readouts import MaxoutLayer, TanhLayer
+from regard.nn.recurrent_stack import RecurrentStack
 from regard.nn.scores import (
     AdditiveScore,
     BilinearScore,
@@ -34,7 +35,6 @@ from regard.nn.scores import (
     LocationScore,
     ScaledDotScore,
 )
-from regard.nn.stack import Stack
 
 D, M, A, N, I, S = (SIZES[letter] for letter in "DMANIS")  # noqa: E741
 LONGEST = S + contract.PADDING
@@ -108,13 +108,13 @@ def self_attention(layer, x):
 
 def step(layer, x):
     c = x.get("c")
-    moved = layer(x["x"], Hidden(x["h"], c))
+    moved = layer(x["x"], CellState(x["h"], c))
     return {"h": moved.h} if c is None else {"h": moved.h, "c": moved.c}
 
 
 def scan(layer, x):
     c = x.get("c")
-    states, last = layer.scan(x["x"], Hidden(x["h"], c), x["mask"])
+    states, last = layer.scan(x["x"], CellState(x["h"], c), x["mask"])
     return {"states": states, "h": last.h} | ({} if c is None else {"c": last.c})
 
 
@@ -177,7 +177,7 @@ def cases():
         width = {"O": 2 * D if "bidirectional" in options else D}
         yield Case(
             name,
-            lambda options=options: Stack(lambda size: LSTMCell(size, D), I, 3, **options),
+            lambda options=options: RecurrentStack(lambda size: LSTMCell(size, D), I, 3, **options),
             stack,
             {"x": "B S I", "h": "B D", "mask": "B S"},
             {"states": "B S O", "h": "B O"},

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from regard.nn.loss import rdrop_loss, summed_loss
+from regard.nn.loss import label_smoothed_loss, rdrop_loss
 
 
 def test_the_loss_is_smoothed_cross_entropy():
@@ -15,7 +15,7 @@ def test_the_loss_is_smoothed_cross_entropy():
     for b, t in np.argwhere(mask):
         log_p = logits[b, t] - np.log(np.exp(logits[b, t]).sum())
         expected += -0.9 * log_p[target[b, t]] - 0.1 * log_p.mean()
-    loss = summed_loss(*map(torch.tensor, (logits, target, mask)), smoothing=0.1)
+    loss = label_smoothed_loss(*map(torch.tensor, (logits, target, mask)), smoothing=0.1)
     assert float(loss) == pytest.approx(expected, rel=1e-6)
 
 

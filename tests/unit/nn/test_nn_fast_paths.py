@@ -6,10 +6,10 @@ import torch
 from regard import kernels
 from regard.kernels import CellWeights
 from regard.nn.attention import Attention
-from regard.nn.cells import ElmanCell, GRUCell, Hidden, LSTMCell
+from regard.nn.cells import CellState, ElmanCell, GRUCell, LSTMCell
 from regard.nn.masks import masked_softmax, reverse
+from regard.nn.recurrent_stack import RecurrentStack
 from regard.nn.scores import AdditiveScore, ConcatScore
-from regard.nn.stack import Stack
 
 B, T, S, D, M, A, N, I = 3, 5, 7, 11, 13, 17, 19, 23  # noqa: E741
 MASK = torch.arange(S) < torch.tensor([7, 2, 0])[:, None]
@@ -58,13 +58,13 @@ def test_one_query_alone_rounds_as_it_did(monkeypatch):
     assert torch.equal(context, expected @ memory.values)
 
 
-@pytest.mark.parametrize("options", ["visible", "imposed", "dropout"])
+@pytest.mark.parametrize("options", ["visible", "forced_weights", "dropout"])
 def test_what_the_op_does_not_know_runs_without_it(options, monkeypatch):
     attention = Attention(AdditiveScore(D, M, A), dropout=0.5).double()
     attention.train(options == "dropout")
     given = {
         "visible": {"visible": torch.ones(T, S, dtype=torch.bool)},
-        "imposed": {"imposed": torch.full((B, T, S), torch.nan, dtype=torch.float64)},
+        "forced_weights": {"forced_weights": torch.full((B, T, S), torch.nan, dtype=torch.float64)},
         "dropout": {},
     }[options]
     assert asked(monkeypatch, attention, randn(B, T, D), **given)[2] == 0
@@ -81,9 +81,9 @@ CELLS = {
 
 @pytest.mark.parametrize("name", CELLS)
 def test_two_directions_are_a_line_and_the_same_line_turned_round(name):
-    stack = Stack(lambda size: CELLS[name](size, D), I, 2, bidirectional=True).double()
+    stack = RecurrentStack(lambda size: CELLS[name](size, D), I, 2, bidirectional=True).double()
     x, h = randn(B, S, I), randn(B, D)
-    start = Hidden(h, randn(B, D, seed=1) if name == "lstm" else None)
+    start = CellState(h, randn(B, D, seed=1) if name == "lstm" else None)
     shown, last = stack.scan(x, (start, start), MASK)
     for layer, (right, left) in enumerate(zip(stack.layers, stack.backward_cells, strict=True)):
         ahead, end = right.scan(x, start, MASK)
@@ -106,8 +106,10 @@ def test_both_directions_of_a_gru_that_resets_before_are_one_op(monkeypatch):
     monkeypatch.setattr(kernels, "bidirectional_gru_before_scan", counted)
     for name, ops in (("gru before", 3), ("gru after", 0)):
         count = 0
-        stack = Stack(lambda size, name=name: CELLS[name](size, D), I, 3, bidirectional=True)
-        stack.double().scan(randn(B, S, I), (Hidden(randn(B, D)),) * 3, MASK)
+        stack = RecurrentStack(
+            lambda size, name=name: CELLS[name](size, D), I, 3, bidirectional=True
+        )
+        stack.double().scan(randn(B, S, I), (CellState(randn(B, D)),) * 3, MASK)
         assert count == ops
 
 

@@ -12,7 +12,7 @@ from letters import array, assert_within
 from oracle import pointer as oracle
 from regard.inference.prepare import choose_step
 from regard.models import PRESETS, build
-from regard.nn.pointer import Pointing
+from regard.nn.pointer_generator import PointerQuery
 from regard.saved_model import SavedModel, build_for, load_model, save_model
 from regard.special_tokens import BOS
 from regard.translator import Translator
@@ -112,7 +112,7 @@ def test_every_gradient_is_that_of_finite_differences():
 
     def spoken(query, x, logits, keys, *_):
         seen = pointer.start(memory, replace(encoded, keys=keys), source)
-        return pointer(logits, x, Pointing(query, seen))
+        return pointer(logits, x, PointerQuery(query, seen))
 
     assert torch.autograd.gradcheck(spoken, (query, x, logits, keys, *pointer.parameters()))
 

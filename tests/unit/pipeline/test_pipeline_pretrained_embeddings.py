@@ -8,7 +8,7 @@ from pipeline_cases import QUICK, digits, tsv
 import regard
 from regard.cli import main
 from regard.errors import ConfigError
-from regard.text.vectors import Vectors
+from regard.text.word_vectors import Vectors
 
 
 @pytest.fixture

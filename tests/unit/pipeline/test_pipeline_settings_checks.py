@@ -37,7 +37,8 @@ def test_sections_that_do_not_agree_are_refused_together():
         {"model": {"tied_embeddings": "all"}, "text": {"shared_vocabulary": False}}, "vaswani2017"
     ) == (
         "settings: model.tied_embeddings = all needs one vocabulary, but "
-        "text.shared_vocabulary = false; text.shared_vocabulary = true or model.tied_embeddings = output would do"
+        "text.shared_vocabulary = false; text.shared_vocabulary = true or "
+        "model.tied_embeddings = output would do"
     )
     assert disagreement({"model": {"score": "location", "max_length": 8}}) == (
         "settings: model.decoder.attention.max_length = 8, but data.max_source_length = 32 needs "

@@ -5,7 +5,7 @@ import random
 import pytest
 
 import regard
-from regard.text.copying import MARK
+from regard.text.unknown_replacement import MARK
 
 THINGS = {
     **{"tea": "the", "coffee": "cafe", "bread": "pain", "rain": "pluie", "snow": "neige"},

@@ -31,7 +31,7 @@ def test_the_tree_holds_what_was_ever_in_the_beam(name, stop):
         found = [written(tree, place) for place in range(len(tree))]
         assert len(set(found)) == len(found)
         assert set(found) == set(expected)
-        kept = {
+        in_nbest = {
             p
             for place, words in enumerate(found)
             if words in [(*a.words, EOS) for a in answers]
@@ -43,7 +43,7 @@ def test_the_tree_holds_what_was_ever_in_the_beam(name, stop):
             assert node.position == len(found[place]) - 1
             assert node.total == pytest.approx(before + node.score, abs=1e-5)
             assert node.finished == (node.word == EOS)
-            assert node.kept == (place in kept)
+            assert node.in_nbest == (place in in_nbest)
 
 
 def test_the_best_is_a_path_of_its_tree():
@@ -51,7 +51,7 @@ def test_the_best_is_a_path_of_its_tree():
         [model("luong2015")], lines(1), wanted(beam_size=3, max_length=5, keep_tree=True)
     )
     tree = answers[0].tree
-    ends = [place for place, node in enumerate(tree) if node.finished and node.kept]
+    ends = [place for place, node in enumerate(tree) if node.finished and node.in_nbest]
     assert len(ends) == 1
     assert written(tree, ends[0]) == (*answers[0].words, EOS)
     assert tuple(tree[place].score for place in path(tree, ends[0])) == answers[0].scores
@@ -61,7 +61,7 @@ def test_greedy_grows_no_branches():
     for (answer,) in search([model("cho2014")], lines(5), wanted(max_length=4, keep_tree=True)):
         assert [node.parent for node in answer.tree] == [None, *range(len(answer.words))]
         assert tuple(node.word for node in answer.tree) == (*answer.words, EOS)
-        assert all(node.kept for node in answer.tree)
+        assert all(node.in_nbest for node in answer.tree)
 
 
 def test_samples_are_chains_side_by_side():
@@ -71,7 +71,7 @@ def test_samples_are_chains_side_by_side():
     assert sum(node.parent is None for node in tree) == 3
     ends = [written(tree, place) for place, node in enumerate(tree) if node.finished]
     assert sorted(ends) == sorted((*answer.words, EOS) for answer in answers)
-    assert all(node.kept for node in tree)
+    assert all(node.in_nbest for node in tree)
 
 
 @pytest.mark.parametrize("name", ["bahdanau2015", "gehring2017"])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from text_cases import CASES
 
 from regard.errors import ConfigError, InputError
-from regard.text.copying import replace_unknown
+from regard.text.unknown_replacement import replace_unknown
 
 SOURCE = ["Herr", "Nowak", "lacht"]
 WEIGHTS = [[0.8, 0.1, 0.1], [0.2, 0.7, 0.1], [0.0, 0.1, 0.9]]

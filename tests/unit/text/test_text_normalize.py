@@ -7,7 +7,7 @@ from hypothesis import given
 from text_cases import CASES, lines
 
 from regard.errors import ConfigError
-from regard.text.normalize import normalize
+from regard.text.normalization import normalize
 
 ACUTE = "\u0301"
 

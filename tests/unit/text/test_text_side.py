@@ -4,32 +4,32 @@ import pytest
 
 from regard.errors import ConfigError
 from regard.special_tokens import UNKNOWN
-from regard.text.side import Side
+from regard.text.text_processor import TextProcessor
 from regard.text.tokenizers import Characters, Words
 from regard.text.vocabulary import Vocabulary
 
 
 def test_a_line_is_normalized_cut_and_numbered():
-    side = Side("NFC", Characters(), Vocabulary.build([["é", "a"], ["a"]]))
+    side = TextProcessor("NFC", Characters(), Vocabulary.build([["é", "a"], ["a"]]))
     assert side.tokens("e\u0301a") == ["é", "a"]
     assert side.ids("e\u0301a!") == [5, 4, UNKNOWN]
     assert side.line(side.vocabulary.tokens([5, 4])) == "éa"
 
 
 def test_a_side_comes_back_from_json():
-    side = Side("none", Words(), Vocabulary.build([["x", "￭,"]]))
-    assert Side.from_json(side.to_json()) == side
+    side = TextProcessor("none", Words(), Vocabulary.build([["x", "￭,"]]))
+    assert TextProcessor.from_json(side.to_json()) == side
 
 
 @pytest.mark.parametrize("value", [None, [], {}, {"normalization": "NFC", "tokenizer": {}}])
 def test_anything_else_is_refused(value):
     with pytest.raises(ValueError, match="a side must hold its normalization, tokenizer and vocab"):
-        Side.from_json(value)
+        TextProcessor.from_json(value)
 
 
 def test_an_unknown_normalization_is_refused():
-    side = Side("NFC", Characters(), Vocabulary.build([["a"]])).to_json()
+    side = TextProcessor("NFC", Characters(), Vocabulary.build([["a"]])).to_json()
     with pytest.raises(
         ConfigError, match="normalization = 'NFX', but it must be NFC, NFD, NFKC or none"
     ):
-        Side.from_json({**side, "normalization": "NFX"})
+        TextProcessor.from_json({**side, "normalization": "NFX"})

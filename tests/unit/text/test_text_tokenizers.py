@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from text_cases import CASES, lines, tokens
 
 from regard.text.escapes import escape, unescape
-from regard.text.normalize import FORMS, normalize
+from regard.text.normalization import FORMS, normalize
 from regard.text.tokenizers import (
     Characters,
     Phonemes,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from regard.errors import ConfigError, DataError
-from regard.text.vectors import How, Vectors, learn_vectors
+from regard.text.word_vectors import How, Vectors, learn_vectors
 
 ANIMALS = ("cat", "dog", "fox", "paw", "tail", "fur", "bark")
 METALS = ("iron", "gold", "tin", "ore", "mine", "coin", "rust")

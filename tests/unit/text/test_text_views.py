@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from text_cases import CASES
 
 from regard.errors import InputError
-from regard.text.views import embedded, one_hot
+from regard.text.one_hot import embedded, one_hot
 from regard.text.vocabulary import SPECIALS, Vocabulary
 
 ABC = Vocabulary((*SPECIALS, "a", "b", "c"))

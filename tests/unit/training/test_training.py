@@ -19,10 +19,10 @@ from regard.models import PRESETS
 from regard.training import loop
 from regard.training.checkpoints import load_final_weights
 from regard.training.early_stopping import TrainingProgress
+from regard.training.learning_rate_schedule import learning_rate
 from regard.training.loop import batch_loss, train, training_batches
 from regard.training.optimizer import make_optimizer, optimizer_tensors, restore_optimizer
 from regard.training.progress_report import ValidationResult
-from regard.training.schedule import learning_rate
 from training_job import RESUMED, SilentReport, job, run
 
 TESTS = Path(__file__).parents[2]

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from regard.models import PRESETS
-from regard.nn.pointer import Pointer
+from regard.nn.pointer_generator import PointerGenerator
 from regard.training.early_stopping import TrainingProgress
 from regard.training.loop import (
     batch_loss,
@@ -36,7 +36,7 @@ def pointer(model):
     torch.manual_seed(5)
     known, readout = model.source_embedding.weight.shape[0], model.readout
     sizes = model.decoder.state_size, model.encoder.key_size, readout.layer.W.in_features
-    made = Pointer(*sizes, known)
+    made = PointerGenerator(*sizes, known)
     made.words[4:] = torch.arange(4, known).clamp(max=readout.weight.shape[0] - 1)
     return made
 

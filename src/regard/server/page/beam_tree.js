@@ -27,7 +27,7 @@ function buildTree(translation) {
 // identified by an end of the same length with the score of the output.
 function markBestPath(nodes, translation) {
   const length = translation.tokens.length;
-  const ends = nodes.filter((node) => node.kept && node.token === EOS && node.depth === length);
+  const ends = nodes.filter((node) => node.in_nbest && node.token === EOS && node.depth === length);
   const distance = (node) => Math.abs(node.total - translation.score);
   let node = ends.sort((a, b) => distance(a) - distance(b))[0];
   while (node) {
@@ -36,7 +36,7 @@ function markBestPath(nodes, translation) {
   }
 }
 
-const statusOf = (node) => (node.best ? "best" : node.kept ? "finished" : "");
+const statusOf = (node) => (node.best ? "best" : node.in_nbest ? "finished" : "");
 
 // Leaves one below the other, each parent in the middle of its children. It does not recurse, since a tree
 // may be hundreds of tokens deep. Children come after their parents in the list.

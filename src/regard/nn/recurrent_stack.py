@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from regard.kernels import OPS, Call, Decision
-from regard.nn.cells import Cell, Hidden, bidirectional_op, scan_both
+from regard.nn.cells import Cell, CellState, bidirectional_op, scan_both
 from regard.nn.dropout import Dropout
 
 MakeCell = Callable[[int], Cell]
@@ -18,7 +18,7 @@ MakeCell = Callable[[int], Cell]
 
 
 @final
-class Stack(nn.Module):
+class RecurrentStack(nn.Module):
     """L layers: layer l reads what layer l−1 shows, with dropout between them.
 
     With residuals, a layer above the first shows h + its input. With two directions a layer
@@ -58,8 +58,8 @@ class Stack(nn.Module):
         return _cells(self.backward_cells)
 
     def step(
-        self, x: Float[Tensor, "B I"], states: tuple[Hidden, ...]
-    ) -> tuple[Float[Tensor, "B D"], tuple[Hidden, ...]]:
+        self, x: Float[Tensor, "B I"], states: tuple[CellState, ...]
+    ) -> tuple[Float[Tensor, "B D"], tuple[CellState, ...]]:
         """Move every layer by one input; return what the top layer shows, and the states."""
         moved = []
         for layer, (cell, state) in enumerate(zip(self.layers, states, strict=True)):
@@ -69,8 +69,8 @@ class Stack(nn.Module):
         return x, tuple(moved)
 
     def scan(
-        self, x: Float[Tensor, "B T I"], states: tuple[Hidden, ...], mask: Bool[Tensor, "B T"]
-    ) -> tuple[Float[Tensor, "B T O"], tuple[Hidden, ...]]:
+        self, x: Float[Tensor, "B T I"], states: tuple[CellState, ...], mask: Bool[Tensor, "B T"]
+    ) -> tuple[Float[Tensor, "B T O"], tuple[CellState, ...]]:
         """Move along a line; return what the top layer shows at each input, and the last states."""
         last = []
         for layer, state in enumerate(states):

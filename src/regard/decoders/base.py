@@ -2,7 +2,7 @@
 
 A decoder sees embedded words and an encoded source; words and logits are not its business.
 Attention weights are [B,L,H,S] at a step and [B,T,L,H,S] along a line, whatever the decoder:
-L layers that attend, H heads in each. Weights imposed from outside have the same shape, with NaN
+L layers that attend, H heads in each. Weights forced from outside have the same shape, with NaN
 where the model is free.
 """
 
@@ -15,12 +15,12 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.kernels import Alternatives, Call, Decision, Implementation
-from regard.nn.encoded import Encoded
-from regard.nn.rows import Rows, each_part
+from regard.nn.encoder_output import EncoderOutput
+from regard.nn.tensor_record import TensorRecord, map_tensors
 
 
 @dataclass(frozen=True)
-class State(Rows):
+class DecoderState(TensorRecord):
     """What a decoder carries from step to step; `position` is how many words it has been fed.
 
     Only states that have been fed equally many words can be joined.
@@ -30,7 +30,7 @@ class State(Rows):
 
 
 @dataclass(frozen=True)
-class Step(Rows):
+class DecoderStep(TensorRecord):
     """What one target position yields, or each of T; None where a decoder has no such thing."""
 
     old_state: Float[Tensor, "B *T D"] | None
@@ -39,13 +39,13 @@ class Step(Rows):
     weights: Float[Tensor, "B *T L H S"] | None
 
 
-def zero_position(encoded: Encoded) -> Int[Tensor, "B"]:
+def zero_position(encoded: EncoderOutput) -> Int[Tensor, "B"]:
     """The position before the first word, for each row."""
     return torch.zeros(encoded.mask.shape[0], dtype=torch.long, device=encoded.mask.device)
 
 
-StateT = TypeVar("StateT", bound=State)
-MemoryT = TypeVar("MemoryT", bound=Rows)
+StateT = TypeVar("StateT", bound=DecoderState)
+MemoryT = TypeVar("MemoryT", bound=TensorRecord)
 
 
 class Decoder(nn.Module, ABC, Generic[StateT, MemoryT]):
@@ -54,10 +54,10 @@ class Decoder(nn.Module, ABC, Generic[StateT, MemoryT]):
     state_size: int
     context_size: int | None
     # how many layers attend, and with how many heads; None without attention
-    looks: tuple[int, int] | None
+    attention_shape: tuple[int, int] | None
 
     @abstractmethod
-    def start(self, encoded: Encoded) -> tuple[MemoryT, StateT]:
+    def start(self, encoded: EncoderOutput) -> tuple[MemoryT, StateT]:
         """Prepare the memory of a source, once, and the state before the first word."""
 
     @abstractmethod
@@ -67,9 +67,9 @@ class Decoder(nn.Module, ABC, Generic[StateT, MemoryT]):
         previous: Float[Tensor, "B E"],
         memory: MemoryT,
         *,
-        imposed: Float[Tensor, "B L H S"] | None = None,
+        forced_weights: Float[Tensor, "B L H S"] | None = None,
         need_weights: bool = True,
-    ) -> tuple[StateT, Step]:
+    ) -> tuple[StateT, DecoderStep]:
         """Move by one word, the one just written."""
 
     def unroll(
@@ -78,12 +78,12 @@ class Decoder(nn.Module, ABC, Generic[StateT, MemoryT]):
         previous: Float[Tensor, "B T E"],
         memory: MemoryT,
         *,
-        imposed: Float[Tensor, "B T L H S"] | None = None,
+        forced_weights: Float[Tensor, "B T L H S"] | None = None,
         need_weights: bool = True,
-    ) -> tuple[StateT, Step]:
+    ) -> tuple[StateT, DecoderStep]:
         """Move along given words: what T steps do, all at once where the decoder can."""
         return unroll_by_steps(
-            self, state, previous, memory, imposed=imposed, need_weights=need_weights
+            self, state, previous, memory, forced_weights=forced_weights, need_weights=need_weights
         )
 
     @property
@@ -102,14 +102,16 @@ def unroll_by_steps(
     previous: Float[Tensor, "B T E"],
     memory: MemoryT,
     *,
-    imposed: Float[Tensor, "B T L H S"] | None = None,
+    forced_weights: Float[Tensor, "B T L H S"] | None = None,
     need_weights: bool = True,
-) -> tuple[StateT, Step]:
+) -> tuple[StateT, DecoderStep]:
     """Step along given words one by one: the definition of `unroll`."""
     steps = []
     for t, word in enumerate(previous.unbind(dim=1)):
-        here = None if imposed is None else imposed[:, t]
-        state, step = decoder.step(state, word, memory, imposed=here, need_weights=need_weights)
+        here = None if forced_weights is None else forced_weights[:, t]
+        state, step = decoder.step(
+            state, word, memory, forced_weights=here, need_weights=need_weights
+        )
         steps.append(step)
     return state, stack_steps(steps)
 
@@ -124,11 +126,11 @@ UNROLLING = Alternatives[Decoder[Any, Any]](
 )
 
 
-def stack_steps(steps: list[Step]) -> Step:
+def stack_steps(steps: list[DecoderStep]) -> DecoderStep:
     """Lay steps side by side along T."""
-    return each_part(lambda *parts: torch.stack(parts, dim=1), *steps)
+    return map_tensors(lambda *parts: torch.stack(parts, dim=1), *steps)
 
 
-def only_step(steps: Step) -> Step:
+def only_step(steps: DecoderStep) -> DecoderStep:
     """Return the one step of a line of one word."""
-    return each_part(lambda part: part[:, 0], steps)
+    return map_tensors(lambda part: part[:, 0], steps)

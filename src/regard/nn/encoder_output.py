@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from regard.nn.cells import Hidden
-from regard.nn.rows import Rows
+from regard.nn.cells import CellState
+from regard.nn.tensor_record import TensorRecord
 
 
 @dataclass(frozen=True)
-class Encoded(Rows):
+class EncoderOutput(TensorRecord):
     """A source that has been read, its positions in reading order.
 
     `last` is what the encoder held when it stopped reading; `states` are a recurrent encoder's
@@ -21,5 +21,5 @@ class Encoded(Rows):
     values: Float[Tensor, "B S N"]
     mask: Bool[Tensor, "B S"]
     last: Float[Tensor, "B M"]
-    states: tuple[Hidden, ...] = ()
+    states: tuple[CellState, ...] = ()
     summary: Float[Tensor, "B C"] | None = None

@@ -4,14 +4,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, final
 
-from regard.text.normalize import normalize
+from regard.text.normalization import normalize
 from regard.text.tokenizers import Tokenizer, tokenizer_from_json
 from regard.text.vocabulary import Vocabulary
 
 
 @final
 @dataclass(frozen=True)
-class Side:
+class TextProcessor:
     """How one side is normalized, cut into tokens, and numbered."""
 
     normalization: str
@@ -31,7 +31,7 @@ class Side:
         return self.tokenizer.join(tokens)
 
     def to_json(self) -> dict[str, Any]:
-        """Return what `Side.from_json` takes."""
+        """Return what `TextProcessor.from_json` takes."""
         return {
             "normalization": self.normalization,
             "tokenizer": self.tokenizer.to_json(),
@@ -39,7 +39,7 @@ class Side:
         }
 
     @classmethod
-    def from_json(cls, value: Any) -> "Side":
+    def from_json(cls, value: Any) -> "TextProcessor":
         """Read back what `to_json` wrote; anything else is a ValueError or a RegardError."""
         if not isinstance(value, dict) or value.keys() != {
             "normalization",

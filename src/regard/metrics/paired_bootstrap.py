@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from regard.errors import ConfigError
-from regard.metrics import lines
-from regard.metrics.lines import Outputs, References, Statistics
-from regard.metrics.scores import LOWER_IS_BETTER, check_names, statistics
+from regard.metrics import line_statistics
+from regard.metrics.corpus_scores import LOWER_IS_BETTER, check_names, statistics
+from regard.metrics.line_statistics import Outputs, References, Statistics
 
 ROUNDING = 1e-9
 """Scores this near are equal: a share of lines, added up in another order, is the same share."""
@@ -56,8 +56,8 @@ def paired_bootstrap(
     import numpy as np
 
     _check(name, samples, seed)
-    lines.check(outputs_a, references, "outputs_a")
-    lines.check(outputs_b, references, "outputs_b")
+    line_statistics.check(outputs_a, references, "outputs_a")
+    line_statistics.check(outputs_b, references, "outputs_b")
     a = statistics(name, outputs_a, references)
     b = statistics(name, outputs_b, references)
     value_a, value_b = a.value(), b.value()

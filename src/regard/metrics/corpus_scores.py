@@ -11,8 +11,8 @@ from typing import Any
 
 from regard.choices import either, nearest
 from regard.errors import ConfigError
-from regard.metrics import lines
-from regard.metrics.lines import Outputs, References, Statistics
+from regard.metrics import line_statistics
+from regard.metrics.line_statistics import Outputs, References, Statistics
 
 LOWER_IS_BETTER = {"ter", "cer", "wer", "per"}
 
@@ -115,16 +115,16 @@ def statistics(name: str, outputs: Outputs, references: References) -> Statistic
     """Count what a metric counts, line by line."""
     match name.partition(":")[0]:
         case "bleu" | "chrf" | "ter":
-            return lines.sacrebleu_statistics(_sacrebleu(name), outputs, references)
+            return line_statistics.sacrebleu_statistics(_sacrebleu(name), outputs, references)
         case "exact":
-            return lines.match_statistics(outputs, references)
+            return line_statistics.match_statistics(outputs, references)
         case _:
             unit = {"cer": "character", "wer": "word", "per": "phone"}[name]
-            return lines.edit_statistics(name, unit, outputs, references)
+            return line_statistics.edit_statistics(name, unit, outputs, references)
 
 
 def _score(name: str, outputs: Outputs, references: References) -> MetricScore:
-    lines.check(outputs, references)
+    line_statistics.check(outputs, references)
     counted = statistics(name, outputs, references)
     return MetricScore(name, counted.value(), counted.signature, name not in LOWER_IS_BETTER)
 

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from regard import __version__
-from regard.metrics.scores import MetricScore
+from regard.metrics.corpus_scores import MetricScore
 
 Link = tuple[int, int]
 """A source word and a target word, both counted from 0."""

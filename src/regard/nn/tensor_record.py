@@ -9,44 +9,49 @@ from jaxtyping import Int
 from torch import Tensor
 
 # not Self: the shape checker of the test run looks at each method by itself
-RowsT = TypeVar("RowsT", bound="Rows")
+TensorRecordT = TypeVar("TensorRecordT", bound="TensorRecord")
 
 
 @dataclass(frozen=True)
-class Rows:
+class TensorRecord:
     """A record whose tensors all have one row per sentence; None, tuples and records may nest."""
 
-    def gather(self: RowsT, index: Int[Tensor, "R"]) -> RowsT:
+    def gather(self: TensorRecordT, index: Int[Tensor, "R"]) -> TensorRecordT:
         """Return the rows that index names, in its order; a row may be taken more than once."""
-        return each_part(lambda part: part.index_select(0, index), self)
+        return map_tensors(lambda part: part.index_select(0, index), self)
 
-    def split(self: RowsT, sizes: Sequence[int]) -> list[RowsT]:
+    def split(self: TensorRecordT, sizes: Sequence[int]) -> list[TensorRecordT]:
         """Cut into records of so many rows each."""
         ends = [sum(sizes[: i + 1]) for i in range(len(sizes))]
         return [
-            each_part(lambda part, end=end, size=size: part[end - size : end], self)
+            map_tensors(lambda part, end=end, size=size: part[end - size : end], self)
             for end, size in zip(ends, sizes, strict=True)
         ]
 
-    def whole(self: RowsT) -> RowsT:
+    def whole(self: TensorRecordT) -> TensorRecordT:
         """Return the record with each tensor in one block of memory, none a view of a larger."""
-        return each_part(lambda part: part.contiguous(), self)
+        return map_tensors(lambda part: part.contiguous(), self)
 
-    def put(self: RowsT, places: Int[Tensor, "R"], others: RowsT, index: Int[Tensor, "R"]) -> RowsT:
+    def put(
+        self: TensorRecordT,
+        places: Int[Tensor, "R"],
+        others: TensorRecordT,
+        index: Int[Tensor, "R"],
+    ) -> TensorRecordT:
         """Write other rows over these, in place."""
-        return each_part(
+        return map_tensors(
             lambda own, other: own.index_copy_(0, places, other.index_select(0, index)),
             self,
             others,
         )
 
     @classmethod
-    def join(cls: type[RowsT], parts: Sequence[RowsT]) -> RowsT:
+    def join(cls: type[TensorRecordT], parts: Sequence[TensorRecordT]) -> TensorRecordT:
         """Lay records under each other: the opposite of `split`."""
-        return each_part(lambda *rows: torch.cat(rows), *parts)
+        return map_tensors(lambda *rows: torch.cat(rows), *parts)
 
 
-def each_part(function: Callable[..., Tensor], *values: Any) -> Any:
+def map_tensors(function: Callable[..., Tensor], *values: Any) -> Any:
     """Apply a function to the tensors that stand at the same place in each record."""
     first = values[0]
     if first is None:
@@ -56,8 +61,8 @@ def each_part(function: Callable[..., Tensor], *values: Any) -> Any:
     if isinstance(first, Tensor):
         return function(*values)
     if isinstance(first, tuple):
-        return tuple(each_part(function, *parts) for parts in zip(*values, strict=True))
+        return tuple(map_tensors(function, *parts) for parts in zip(*values, strict=True))
     names = [field.name for field in fields(first)]
     return type(first)(
-        *(each_part(function, *(getattr(v, name) for v in values)) for name in names)
+        *(map_tensors(function, *(getattr(v, name) for v in values)) for name in names)
     )

@@ -11,32 +11,32 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from regard.nn.encoded import Encoded
+from regard.nn.encoder_output import EncoderOutput
 from regard.nn.masks import masked_softmax
-from regard.nn.rows import Rows
 from regard.nn.scores import BilinearScore
+from regard.nn.tensor_record import TensorRecord
 from regard.special_tokens import PAD
 
 
 @dataclass(frozen=True)
-class Pointed(Rows):
+class PointerMemory(TensorRecord):
     """A decoder's memory, and beside it the source as words of the target."""
 
-    memory: Rows
+    memory: TensorRecord
     keys: Float[Tensor, "B S A"]
     words: Int[Tensor, "B S"]
     mask: Bool[Tensor, "B S"]
 
 
-class Pointing(NamedTuple):
+class PointerQuery(NamedTuple):
     """Who asks, and what may be copied."""
 
     query: Float[Tensor, "B *T D"]
-    seen: Pointed
+    seen: PointerMemory
 
 
 @final
-class Pointer(nn.Module):
+class PointerGenerator(nn.Module):
     """A word is written from the vocabulary or copied (See et al. 2017, eq. 8 and 9).
 
     p(w) = g p_vocabulary(w) + (1 − g) Σ_{i: x_i = w} α_i
@@ -57,17 +57,19 @@ class Pointer(nn.Module):
         nothing = torch.full((source_size,), PAD, dtype=torch.int64)
         self.register_buffer("words", nothing, persistent=False)
 
-    def start(self, memory: Rows, encoded: Encoded, source: Int[Tensor, "B S"]) -> Pointed:
+    def start(
+        self, memory: TensorRecord, encoded: EncoderOutput, source: Int[Tensor, "B S"]
+    ) -> PointerMemory:
         """Prepare a source once."""
         words = nn.functional.pad(
             self.words[source], (0, encoded.mask.shape[1] - source.shape[1]), value=PAD
         )
-        return Pointed(
+        return PointerMemory(
             memory, self.score.prepare(encoded.keys), words, encoded.mask & (words != PAD)
         )
 
     def forward(
-        self, logits: Float[Tensor, "B *T V"], x: Float[Tensor, "B *T X"], pointing: Pointing
+        self, logits: Float[Tensor, "B *T V"], x: Float[Tensor, "B *T X"], pointing: PointerQuery
     ) -> Float[Tensor, "B *T V"]:
         """Return log p of every word."""
         query, seen = pointing

@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 
-def drawn(*shape: int) -> nn.Parameter:
+def normal_parameter(*shape: int) -> nn.Parameter:
     """Draw rows whose length is 1 on average, each number with the variance 1 / width.
 
     On the meta device there is nothing to draw, and trying would load all of torch's compiler: a

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.data.pairs import BLANK, BLANK_SOURCE, BLANK_TARGET, Pair
-from regard.data.unusual import KINDS, oddities
+from regard.data.unusual_characters import KINDS, oddities
 from regard.errors import DataError
 
 EXAMPLES = 5

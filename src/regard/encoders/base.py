@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from regard.kernels import Call, Decision
 from regard.kernels.messages import NOTHING_FASTER
-from regard.nn.encoded import Encoded
+from regard.nn.encoder_output import EncoderOutput
 
 
 class Encoder(nn.Module, ABC):
@@ -17,7 +17,7 @@ class Encoder(nn.Module, ABC):
     value_size: int
 
     @abstractmethod
-    def forward(self, embedded: Float[Tensor, "B S E"], mask: Bool[Tensor, "B S"]) -> Encoded:
+    def forward(self, embedded: Float[Tensor, "B S E"], mask: Bool[Tensor, "B S"]) -> EncoderOutput:
         """Read a batch of sources."""
 
     def explain(self, call: Call) -> dict[str, Decision]:
