@@ -42,7 +42,7 @@ _reserved: dict[Kind, set[str]] = {}
 
 
 def register_score(name: str) -> Callable[[ClassT], ClassT]:
-    """Register a `ScoreFunction` of `regard.nn.scores`, made as `cls(query_size, key_size, align_size)`."""
+    """Register a `ScoreFunction`, made as `cls(query_size, key_size, align_size)`."""
     return _registration("score", name)
 
 
