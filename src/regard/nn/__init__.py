@@ -1,6 +1,6 @@
 """The mathematics: scores, attention, positions, cells, embeddings, blocks, readouts.
 
-One letter per axis, here, in annotations, in tests and in `docs/rooms.md`:
+One letter per axis, here, in annotations, in tests and in `docs/architecture.md`:
 
 B sentences in a batch        S source positions (keys)       T target positions (queries)
 E embedding width             D decoder or model width        M memory width (encoder output)

@@ -1,4 +1,4 @@
-"""Who may import whom: the table of `docs/rooms.md`, kept."""
+"""`docs/architecture.md` is true: who may import whom, what runs in which order, every module."""
 
 import ast
 import re
@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from dev.module_list import MARKER, module_list
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "regard"
@@ -60,8 +62,8 @@ MAY_IMPORT = {
 MODELS_THAT_KNOW_SETTINGS = {"build.py", "combinations.py", "presets.py"}
 
 
-def imported_rooms(text):
-    """Return the rooms of regard that a file imports, wherever in it."""
+def imported_packages(text):
+    """Return the packages of regard that a file imports, wherever in it."""
     for node in ast.walk(ast.parse(text)):
         names = []
         if isinstance(node, ast.Import):
@@ -73,35 +75,35 @@ def imported_rooms(text):
                 yield name.split(".")[1]
 
 
-def strangers(room, name, text):
-    """Return what a file of a room imports and may not."""
-    allowed = {room, "__version__"} | COMMON | MAY_IMPORT[room]
-    if room == "models" and name in MODELS_THAT_KNOW_SETTINGS:
+def forbidden_imports(package, name, text):
+    """Return what a module of a package imports and may not."""
+    allowed = {package, "__version__"} | COMMON | MAY_IMPORT[package]
+    if package == "models" and name in MODELS_THAT_KNOW_SETTINGS:
         allowed |= {"config"}
-    return sorted(set(imported_rooms(text)) - allowed)
+    return sorted(set(imported_packages(text)) - allowed)
 
 
-def rooms():
+def modules():
     for path in sorted(SOURCE.rglob("*.py")):
-        room = path.relative_to(SOURCE).parts[0].removesuffix(".py")
-        if room != "__init__":
-            yield room, path
+        package = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+        if package != "__init__":
+            yield package, path
 
 
 @pytest.mark.parametrize(
-    ("room", "path"), list(rooms()), ids=lambda part: getattr(part, "name", part)
+    ("package", "path"), list(modules()), ids=lambda part: getattr(part, "name", part)
 )
-def test_a_room_imports_only_what_it_may(room, path):
-    assert strangers(room, path.name, path.read_text()) == []
+def test_a_package_imports_only_what_it_may(package, path):
+    assert forbidden_imports(package, path.name, path.read_text()) == []
 
 
-def test_a_stranger_would_be_found():
-    assert strangers("nn", "x.py", "from regard.models import build") == ["models"]
-    assert strangers("decoders", "x.py", "def f():\n    import regard.encoders.summary") == [
-        "encoders"
-    ]
-    assert strangers("models", "seq2seq.py", "from regard import config") == ["config"]
-    assert strangers("models", "build.py", "from regard.config import model") == []
+def test_a_forbidden_import_is_noticed():
+    assert forbidden_imports("nn", "x.py", "from regard.models import build") == ["models"]
+    assert forbidden_imports(
+        "decoders", "x.py", "def f():\n    import regard.encoders.summary"
+    ) == ["encoders"]
+    assert forbidden_imports("models", "seq2seq.py", "from regard import config") == ["config"]
+    assert forbidden_imports("models", "build.py", "from regard.config import model") == []
 
 
 def test_oracles_import_neither_torch_nor_regard():
@@ -111,11 +113,37 @@ def test_oracles_import_neither_torch_nor_regard():
 
 
 def test_the_table_in_the_docs_is_this_one():
-    text = (ROOT / "docs" / "rooms.md").read_text()
-    rows = dict(re.findall(r"^\| `(\w+)` \| ([^|]+) \|", text, flags=re.MULTILINE))
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    table = text.partition("## Who may import whom")[2].partition("## Shape letters")[0]
+    rows = dict(re.findall(r"^\| `(\w+)` \| ([^|]+) \|", table, flags=re.MULTILINE))
     assert rows.keys() == MAY_IMPORT.keys()
-    for room, allowed in MAY_IMPORT.items():
-        assert set(re.findall(r"`(\w+)`", rows[room])) == allowed, room
+    for package, allowed in MAY_IMPORT.items():
+        assert set(re.findall(r"`(\w+)`", rows[package])) == allowed, package
+
+
+def test_every_step_that_the_page_names_exists():
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    steps = re.findall(r"`([\w/]+\.(?:py|js))(?::(\w+))?`", text.partition("## Every module")[0])
+    assert len(steps) > 50
+    for name, function in steps:
+        page = SOURCE / "server" / "page"
+        folders = (SOURCE, page, ROOT)
+        path = next((folder / name for folder in folders if (folder / name).exists()), None)
+        assert path is not None, name
+        assert not function or re.search(rf"^def {function}\(", path.read_text(), flags=re.M), name
+
+
+def test_every_module_of_the_glossary_exists():
+    text = (ROOT / "docs" / "glossary.md").read_text()
+    names = re.findall(r"`([\w/]+(?:\.py|/))`", text)
+    assert len(names) > 50
+    missing = [name for name in names if not any((x / name).exists() for x in (SOURCE, ROOT))]
+    assert missing == []
+
+
+def test_the_list_of_modules_is_the_one_that_is_there():
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    assert text.partition(MARKER)[2] == module_list()
 
 
 def test_settings_and_help_need_neither_torch_nor_numpy():
