@@ -1,9 +1,12 @@
 """The constraint of couplets: repeat where the source repeats, copy its marks and nothing else."""
 
+import numpy as np
 import pytest
+import torch
 
 from regard.plugins.repetition_pattern import RepetitionPattern
-from regard.search import Request, search
+from regard.search import NEVER, Request, search
+from regard.symbols import BOS, EOS, PAD
 from regard.text.vocabulary import SPECIALS, Vocabulary
 from regard.translator import Translator
 from search_options import wanted
@@ -44,6 +47,15 @@ def test_a_pattern_is_followed_and_nothing_is_copied(name, beam_size, temperatur
             for at, earlier in enumerate(pattern):
                 same = [answer.words.index(word) for word in answer.words]
                 assert same[at] == (at if earlier < 0 else earlier)
+
+
+def test_an_unknown_word_would_be_a_copy_and_is_not_written():
+    request = Request((5, 5), source_tokens=("l", "l"))
+    scores = torch.zeros(1, 1, len(VOCABULARY))
+    RepetitionPattern(VOCABULARY).restrict(scores, [request], 0, np.zeros((1, 1, 0), dtype=int))
+    # specials apart, what is left are letters, and not the source's own
+    letters = (scores[0, 0] > NEVER).nonzero()[:, 0].tolist()
+    assert [word for word in letters if word not in (PAD, BOS, EOS)] == [4, 6, 7, 8, *range(10, 15)]
 
 
 def test_marks_of_a_pattern_stay_in_their_places():
