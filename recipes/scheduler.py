@@ -40,7 +40,7 @@ def run_steps(
     with ThreadPoolExecutor(jobs) as pool:
         try:
             while True:
-                running |= {pool.submit(run, step): step for step in order.get_ready()}
+                running |= {pool.submit(_run, run, step): step for step in order.get_ready()}
                 if not running:
                     return [*pending]
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
@@ -55,3 +55,16 @@ def run_steps(
             raise
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+def _run(run: Callable[[RecipeStep], Any], step: RecipeStep) -> None:
+    """Run a step in its thread, which stops the others itself: the main thread may be late."""
+    if STOPPING.is_set():
+        raise SystemExit(130)
+    try:
+        run(step)
+    except SystemExit:
+        raise
+    except BaseException:
+        STOPPING.set()
+        raise
