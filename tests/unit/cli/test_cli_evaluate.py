@@ -123,7 +123,7 @@ def test_two_models_are_compared_on_the_same_lines(run, capitals, beginner, pair
     assert found["stops"] == ["likeliest"] * 2
     right = [line.split("\t")[1] for line in pairs.read_text().splitlines()]
     references = [[target] for target in right]
-    expected = bootstrap.paired_bootstrap([""] * 12, right, references, "exact", 50, 7)
+    expected = paired_bootstrap([""] * 12, right, references, "exact", 50, 7)
     assert found["comparisons"] == [expected.to_json()]
 
 

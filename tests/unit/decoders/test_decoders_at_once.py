@@ -59,7 +59,7 @@ def everything(model, unroll):
     encoded, previous = lines(model)
     memory, state = model.decoder.start(encoded)
     end, step = unroll(model.decoder, state, previous, memory)
-    made = [step.old_state, step.new_state, step.context, step.weights, end.shown, end.layers[0].h]
+    made = [step.old_state, step.new_state, step.context, step.weights, end.output, end.layers[0].h]
     made += [] if end.layers[0].c is None else [end.layers[0].c]
     assert end.coverage is None
     assert end.position.tolist() == [5, 5, 5]

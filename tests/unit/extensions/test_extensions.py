@@ -77,7 +77,7 @@ class LastDecoderConfig(CustomDecoderConfig):
 
 @register_decoder("last", config=LastDecoderConfig)
 class LastDecoder(Decoder):
-    looks = None
+    attention_shape = None
 
     @classmethod
     def from_config(cls, config, embedding_size, encoder, summary_size):
@@ -112,7 +112,7 @@ def outputs():
 TRAIN = """
 import my_parts
 pairs = [("abab", "ABBA"), ("baab", "BA"), ("abba", "AAB"), ("ba", "B")] * 10
-tiny = {"max_steps": 3, "quiet": True, "dev_share": 0.3}
+tiny = {"max_steps": 3, "quiet": True, "dev_fraction": 0.3}
 sizes = {"hidden_size": 8, "embedding_size": 5, "readout_size": 6}
 search = {"constraint": "no_repeats", "max_length": 4}
 text = {"source": "letter_pairs"}
@@ -293,4 +293,4 @@ def test_a_score_of_ones_own_is_built_with_its_widths():
     config: ModelConfig = preset("bahdanau2015")(**SIZES["bahdanau2015"], score="mine")
     decoder = build(config, 9, 9).decoder
     assert decoder.attention.score.sizes == (7, 14, 11)
-    assert decoder.slow_because == "its score is Mine"
+    assert decoder.why_stepwise == "its score is Mine"

@@ -90,7 +90,7 @@ def test_attention_names_its_op_or_why_there_is_none():
 
 def test_r_drop_needs_all_logits():
     assert explained("luong2015")["loss"].implementation == "custom autograd"
-    loss = explained("luong2015", train={"agreement": 1.0})["loss"]
+    loss = explained("luong2015", train={"rdrop_alpha": 1.0})["loss"]
     assert loss.implementation == "all logits"
     assert "R-Drop" in loss.reason
 
