@@ -8,6 +8,7 @@ import weakref
 
 import pytest
 
+from regard.metrics.paired_bootstrap import paired_bootstrap
 from regard.translator import Translator
 
 
