@@ -210,21 +210,21 @@ def vaswani(model, source, target, pre_norm=False):
         "E": array(model.source_embedding.weight),
         "encoder": [
             {
-                "self": letters.heads(block.attention),
-                "norm_self": norm(block.around_attention.norm),
+                "self": letters.heads(block.self_attention),
+                "norm_self": norm(block.self_attention_residual.norm),
                 **feed_forward(block.feed_forward),
-                "norm_ff": norm(block.around_feed_forward.norm),
+                "norm_ff": norm(block.feed_forward_residual.norm),
             }
             for block in model.encoder.blocks
         ],
         "decoder": [
             {
-                "self": letters.heads(block.words),
-                "norm_self": norm(block.around_words.norm),
-                "cross": letters.heads(block.source),
-                "norm_cross": norm(block.around_source.norm),
+                "self": letters.heads(block.self_attention),
+                "norm_self": norm(block.self_attention_residual.norm),
+                "cross": letters.heads(block.cross_attention),
+                "norm_cross": norm(block.cross_attention_residual.norm),
                 **feed_forward(block.feed_forward),
-                "norm_ff": norm(block.around_feed_forward.norm),
+                "norm_ff": norm(block.feed_forward_residual.norm),
             }
             for block in model.decoder.blocks
         ],

@@ -11,8 +11,8 @@ from typing_extensions import override
 from regard.decoders.base import Decoder, DecoderState, DecoderStep, only_step, zero_position
 from regard.kernels import Call, Decision
 from regard.nn.attention import Attention, Memory
-from regard.nn.blocks import GatedConvolution, fit
 from regard.nn.encoder_output import EncoderOutput
+from regard.nn.gated_convolution import GatedConvolution, projection_or_identity
 from regard.nn.scores import DotScore
 
 
@@ -50,14 +50,14 @@ class ConvolutionalDecoder(Decoder[ConvolutionalState, Memory]):
         self.attention_shape = num_layers, 1
         self.hidden_size = hidden_size
         self.attention = Attention(DotScore())
-        self.enter = fit(embedding_size, hidden_size)
+        self.enter = projection_or_identity(embedding_size, hidden_size)
         self.blocks = nn.ModuleList(
             GatedConvolution(hidden_size, kernel_size, dropout) for _ in range(num_layers)
         )
         self.W_d = nn.ModuleList(nn.Linear(hidden_size, embedding_size) for _ in range(num_layers))
-        self.fit_keys = fit(key_size, embedding_size)
-        self.fit_values = fit(value_size, hidden_size)
-        self.leave = fit(hidden_size, embedding_size)
+        self.fit_keys = projection_or_identity(key_size, embedding_size)
+        self.fit_values = projection_or_identity(value_size, hidden_size)
+        self.leave = projection_or_identity(hidden_size, embedding_size)
         self.margin = kernel_size - 1
 
     @override

@@ -1,4 +1,4 @@
-"""The decoder that looks at its own words and at the source, by heads (Vaswani et al. 2017)."""
+"""The Transformer decoder: multi-head self-attention and cross-attention (Vaswani et al. 2017)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,17 +12,17 @@ from typing_extensions import override
 from regard.decoders.base import Decoder, DecoderState, DecoderStep, only_step, zero_position
 from regard.kernels import Call, Decision
 from regard.nn.attention import Memory, MultiHeadAttention
-from regard.nn.blocks import FeedForward, Residual
 from regard.nn.encoder_output import EncoderOutput
 from regard.nn.masks import causal_mask
 from regard.nn.tensor_record import TensorRecord
+from regard.nn.transformer_sublayers import FeedForward, Residual
 
 
 @dataclass(frozen=True)
 class TransformerState(DecoderState):
-    """The keys and values of every word so far, layer by layer."""
+    """The keys and values of all tokens so far, layer by layer."""
 
-    words: tuple[Memory, ...]
+    kv_caches: tuple[Memory, ...]
 
 
 @dataclass(frozen=True)
@@ -34,65 +34,65 @@ class TransformerMemory(TensorRecord):
 
 @final
 class TransformerDecoderBlock(nn.Module):
-    """Causal self-attention, a look at the source, feed-forward, each in its residual (§3.1)."""
+    """Causal self-attention, cross-attention and feed-forward, each in its residual (§3.1)."""
 
     def __init__(
         self,
-        words: MultiHeadAttention,
-        source: MultiHeadAttention,
+        self_attention: MultiHeadAttention,
+        cross_attention: MultiHeadAttention,
         feed_forward: FeedForward,
         make_residual: Callable[[], Residual],
     ) -> None:
         super().__init__()
-        self.words = words
-        self.around_words = make_residual()
-        self.source = source
-        self.around_source = make_residual()
+        self.self_attention = self_attention
+        self.self_attention_residual = make_residual()
+        self.cross_attention = cross_attention
+        self.cross_attention_residual = make_residual()
         self.feed_forward = feed_forward
-        self.around_feed_forward = make_residual()
+        self.feed_forward_residual = make_residual()
 
     def forward(
         self,
         x: Float[Tensor, "B T D"],
-        words: Memory,
+        kv_cache: Memory,
         memory: Memory,
         *,
         forced_weights: Float[Tensor, "B H T S"] | None,
         need_weights: bool,
     ) -> tuple[Float[Tensor, "B T D"], Memory, Float[Tensor, "B H T S"] | None]:
-        """Transform the next T words, given those before; return the words' memory and weights."""
+        """Transform the next T tokens; return them, the longer KV cache and the weights."""
         weights = None
 
-        def look_back(x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
-            nonlocal words
-            words = self._extend(words, x)
-            visible = causal_mask(x.shape[1], words.keys.shape[-2], x.device)
-            return self.words(x, words, visible=visible, need_weights=False)[0]
+        def attend_to_tokens(x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
+            nonlocal kv_cache
+            kv_cache = self._extend(kv_cache, x)
+            visible = causal_mask(x.shape[1], kv_cache.keys.shape[-2], x.device)
+            return self.self_attention(x, kv_cache, visible=visible, need_weights=False)[0]
 
-        def look_across(x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
+        def attend_to_source(x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
             nonlocal weights
-            found, weights = self.source(
+            output, weights = self.cross_attention(
                 x, memory, forced_weights=forced_weights, need_weights=need_weights
             )
-            return found
+            return output
 
-        x = self.around_words(x, look_back)
-        x = self.around_source(x, look_across)
-        return self.around_feed_forward(x, self.feed_forward), words, weights
+        x = self.self_attention_residual(x, attend_to_tokens)
+        x = self.cross_attention_residual(x, attend_to_source)
+        return self.feed_forward_residual(x, self.feed_forward), kv_cache, weights
 
-    def _extend(self, words: Memory, x: Float[Tensor, "B T D"]) -> Memory:
+    def _extend(self, kv_cache: Memory, x: Float[Tensor, "B T D"]) -> Memory:
         everywhere = torch.ones(x.shape[:2], dtype=torch.bool, device=x.device)
-        new = self.words.remember(x, x, everywhere, offset=words.keys.shape[-2])
+        new = self.self_attention.remember(x, x, everywhere, offset=kv_cache.keys.shape[-2])
         return Memory(
-            torch.cat([words.keys, new.keys], dim=-2),
-            torch.cat([words.values, new.values], dim=-2),
-            torch.cat([words.mask, new.mask], dim=-1),
+            torch.cat([kv_cache.keys, new.keys], dim=-2),
+            torch.cat([kv_cache.values, new.values], dim=-2),
+            torch.cat([kv_cache.mask, new.mask], dim=-1),
         )
 
 
 @final
 class TransformerDecoder(Decoder[TransformerState, TransformerMemory]):
-    """Blocks one after the other; a norm at the end where the blocks' norms come first."""
+    """A stack of blocks, with a final norm if the blocks are pre-norm."""
 
     def __init__(
         self,
@@ -114,18 +114,18 @@ class TransformerDecoder(Decoder[TransformerState, TransformerMemory]):
     def explain(self, call: Call) -> dict[str, Decision]:
         block = cast(TransformerDecoderBlock, self.blocks[0])
         return super().explain(call) | {
-            "decoder self-attention": block.words.explain(call),
-            "decoder cross-attention": block.source.explain(call),
+            "decoder self-attention": block.self_attention.explain(call),
+            "decoder cross-attention": block.cross_attention.explain(call),
         }
 
     @override
     def start(self, encoded: EncoderOutput) -> tuple[TransformerMemory, TransformerState]:
         blocks = [cast(TransformerDecoderBlock, block) for block in self.blocks]
         keys, values, mask = encoded.keys, encoded.values, encoded.mask
-        memory = TransformerMemory(tuple(b.source.remember(keys, values, mask) for b in blocks))
-        nothing = keys.new_zeros(keys.shape[0], 0, self.state_size)
-        words = tuple(block.words.remember(nothing, nothing, mask[:, :0]) for block in blocks)
-        return memory, TransformerState(zero_position(encoded), words)
+        layers = tuple(b.cross_attention.remember(keys, values, mask) for b in blocks)
+        empty = keys.new_zeros(keys.shape[0], 0, self.state_size)
+        caches = tuple(b.self_attention.remember(empty, empty, mask[:, :0]) for b in blocks)
+        return TransformerMemory(layers), TransformerState(zero_position(encoded), caches)
 
     @override
     def step(
@@ -137,9 +137,9 @@ class TransformerDecoder(Decoder[TransformerState, TransformerMemory]):
         forced_weights: Float[Tensor, "B L H S"] | None = None,
         need_weights: bool = True,
     ) -> tuple[TransformerState, DecoderStep]:
-        here = None if forced_weights is None else forced_weights[:, None]
+        forced = None if forced_weights is None else forced_weights[:, None]
         state, steps = self.unroll(
-            state, previous[:, None], memory, forced_weights=here, need_weights=need_weights
+            state, previous[:, None], memory, forced_weights=forced, need_weights=need_weights
         )
         return state, only_step(steps)
 
@@ -153,18 +153,18 @@ class TransformerDecoder(Decoder[TransformerState, TransformerMemory]):
         forced_weights: Float[Tensor, "B T L H S"] | None = None,
         need_weights: bool = True,
     ) -> tuple[TransformerState, DecoderStep]:
-        x, words, weights = previous, [], []
+        x, kv_caches, weights = previous, [], []
         for layer, block in enumerate(self.blocks):
-            here = None if forced_weights is None else forced_weights[:, :, layer].transpose(1, 2)
-            x, remembered, α = block(
+            forced = None if forced_weights is None else forced_weights[:, :, layer].transpose(1, 2)
+            x, kv_cache, α = block(
                 x,
-                state.words[layer],
+                state.kv_caches[layer],
                 memory.layers[layer],
-                forced_weights=here,
+                forced_weights=forced,
                 need_weights=need_weights,
             )
-            words.append(remembered)
+            kv_caches.append(kv_cache)
             weights.append(α)
-        shown = torch.stack(weights, dim=1).permute(0, 3, 1, 2, 4) if need_weights else None
-        moved = TransformerState(state.position + previous.shape[1], tuple(words))
-        return moved, DecoderStep(None, self.norm(x), None, shown)
+        all_weights = torch.stack(weights, dim=1).permute(0, 3, 1, 2, 4) if need_weights else None
+        next_state = TransformerState(state.position + previous.shape[1], tuple(kv_caches))
+        return next_state, DecoderStep(None, self.norm(x), None, all_weights)

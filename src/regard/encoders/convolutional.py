@@ -7,8 +7,8 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from regard.encoders.base import Encoder
-from regard.nn.blocks import GatedConvolution, fit
 from regard.nn.encoder_output import EncoderOutput
+from regard.nn.gated_convolution import GatedConvolution, projection_or_identity
 from regard.nn.masks import last_visible
 
 
@@ -29,11 +29,11 @@ class ConvolutionalEncoder(Encoder):
     ) -> None:
         super().__init__()
         self.key_size = self.value_size = embedding_size
-        self.enter = fit(embedding_size, hidden_size)
+        self.enter = projection_or_identity(embedding_size, hidden_size)
         self.blocks = nn.ModuleList(
             GatedConvolution(hidden_size, kernel_size, dropout) for _ in range(num_layers)
         )
-        self.leave = fit(hidden_size, embedding_size)
+        self.leave = projection_or_identity(hidden_size, embedding_size)
         self.margin = (kernel_size - 1) // 2
 
     @override

@@ -1,4 +1,4 @@
-"""The encoder that lets every word look at every other (Vaswani et al. 2017)."""
+"""The Transformer encoder: every token attends to every other (Vaswani et al. 2017)."""
 
 from collections.abc import Callable
 from typing import cast, final
@@ -10,9 +10,9 @@ from typing_extensions import override
 from regard.encoders.base import Encoder
 from regard.kernels import Call, Decision
 from regard.nn.attention import MultiHeadAttention
-from regard.nn.blocks import FeedForward, Residual
 from regard.nn.encoder_output import EncoderOutput
 from regard.nn.masks import last_visible
+from regard.nn.transformer_sublayers import FeedForward, Residual
 
 
 @final
@@ -21,30 +21,34 @@ class TransformerEncoderBlock(nn.Module):
 
     def __init__(
         self,
-        attention: MultiHeadAttention,
+        self_attention: MultiHeadAttention,
         feed_forward: FeedForward,
         make_residual: Callable[[], Residual],
     ) -> None:
         super().__init__()
-        self.attention = attention
-        self.around_attention = make_residual()
+        self.self_attention = self_attention
+        self.self_attention_residual = make_residual()
         self.feed_forward = feed_forward
-        self.around_feed_forward = make_residual()
+        self.feed_forward_residual = make_residual()
 
     def forward(
         self, x: Float[Tensor, "B S D"], mask: Bool[Tensor, "B S"]
     ) -> Float[Tensor, "B S D"]:
-        """Transform a batch of lines."""
+        """Transform a batch of sequences."""
 
-        def look(x: Float[Tensor, "B S D"]) -> Float[Tensor, "B S D"]:
-            return self.attention(x, self.attention.remember(x, x, mask), need_weights=False)[0]
+        def attend(x: Float[Tensor, "B S D"]) -> Float[Tensor, "B S D"]:
+            return self.self_attention(
+                x, self.self_attention.remember(x, x, mask), need_weights=False
+            )[0]
 
-        return self.around_feed_forward(self.around_attention(x, look), self.feed_forward)
+        return self.feed_forward_residual(
+            self.self_attention_residual(x, attend), self.feed_forward
+        )
 
 
 @final
 class TransformerEncoder(Encoder):
-    """Blocks one after the other; a norm at the end where the blocks' norms come first."""
+    """A stack of blocks, with a final norm if the blocks are pre-norm."""
 
     def __init__(
         self,
@@ -70,4 +74,4 @@ class TransformerEncoder(Encoder):
     @override
     def explain(self, call: Call) -> dict[str, Decision]:
         block = cast(TransformerEncoderBlock, self.blocks[0])
-        return {"encoder self-attention": block.attention.explain(call)}
+        return {"encoder self-attention": block.self_attention.explain(call)}

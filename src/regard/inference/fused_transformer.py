@@ -24,10 +24,10 @@ from regard.inference.step_decoder import FusedStepDecoder
 from regard.inference.table_encoder import TableEncoder
 from regard.models.seq2seq import ModelOutput, Seq2Seq
 from regard.nn.attention import Memory, MultiHeadAttention, force_weights
-from regard.nn.blocks import Residual
 from regard.nn.masks import masked_softmax
 from regard.nn.readouts import LinearLayer
 from regard.nn.scores import ScaledDotScore
+from regard.nn.transformer_sublayers import Residual
 
 
 @final
@@ -42,7 +42,11 @@ class FusedTransformerStep(FusedStepDecoder):
     @staticmethod
     @override
     def refusal(model: Seq2Seq) -> str | None:
-        attentions = [part for block in _blocks(model) for part in (block.words, block.source)]
+        attentions = [
+            part
+            for block in _blocks(model)
+            for part in (block.self_attention, block.cross_attention)
+        ]
         if reasons := [reason for part in attentions if (reason := _unknown(part))]:
             return reasons[0]
         linear = isinstance(model.readout.layer, LinearLayer)
@@ -54,7 +58,7 @@ class FusedTransformerStep(FusedStepDecoder):
     ) -> tuple[TransformerMemory, KVCache]:
         encoded = self.encode(source, source_mask)
         keys, values, mask = encoded.keys, encoded.values, encoded.mask
-        sources = (block.block.source for block in self.blocks)
+        sources = (block.block.cross_attention for block in self.blocks)
         layers = tuple(source.remember(keys, values, mask) for source in sources)
         empty = encoded.keys.new_empty(len(source), 0, self.decoder.state_size)
         cache = KVCache(zero_position(encoded), ((empty, empty),) * len(layers))
@@ -89,8 +93,8 @@ class _FusedBlock:
     """One block's step, for any whole number of tiles."""
 
     def __init__(self, block: TransformerDecoderBlock) -> None:
-        self.block, self.heads = block, block.words.num_heads
-        own, source, forward = block.words, block.source, block.feed_forward
+        self.block, self.heads = block, block.self_attention.num_heads
+        own, source, forward = block.self_attention, block.cross_attention, block.feed_forward
         # the scale of the scores, once
         scale = (own.W_q.weight.shape[0] // self.heads) ** -0.5
         self.W_qkv = FixedRowMatmul(own.W_q.weight * scale, own.W_k.weight, own.W_v.weight)
@@ -101,7 +105,7 @@ class _FusedBlock:
 
     def project(self, x: Float[Tensor, "B D"]) -> tuple[Tensor, ...]:
         """Return the token's query, key and value."""
-        return self.W_qkv(_pre_norm(self.block.around_words, x)).chunk(3, dim=1)
+        return self.W_qkv(_pre_norm(self.block.self_attention_residual, x)).chunk(3, dim=1)
 
     def attend_to_tokens(
         self,
@@ -115,7 +119,7 @@ class _FusedBlock:
         scores = (keys.view(B, T, H, -1) * query.reshape(B, 1, H, -1)).sum(dim=-1)
         weights = scores.mT.softmax(dim=-1).mT
         context = (values.view(B, T, H, -1) * weights[..., None]).sum(dim=1).view(B, D)
-        return _post_norm(self.block.around_words, self.W_o(context, x))
+        return _post_norm(self.block.self_attention_residual, self.W_o(context, x))
 
     def attend_to_source(
         self,
@@ -125,7 +129,7 @@ class _FusedBlock:
     ) -> tuple[Float[Tensor, "B D"], Float[Tensor, "B H S"]]:
         """Add what every head reads from the source; return its weights too."""
         B, H, S, K = memory.keys.shape
-        query = self.source_W_q(_pre_norm(self.block.around_source, x)).view(B, H, 1, K)
+        query = self.source_W_q(_pre_norm(self.block.cross_attention_residual, x)).view(B, H, 1, K)
         every_tile = list(tiles(B))
         scores = torch.cat([query[tile] @ memory.keys[tile].mT for tile in every_tile])
         weights = masked_softmax(scores, memory.mask[:, None])
@@ -133,12 +137,14 @@ class _FusedBlock:
             weights, None if forced_weights is None else forced_weights[:, :, None]
         )
         contexts = torch.cat([weights[tile] @ memory.values[tile] for tile in every_tile])
-        x = _post_norm(self.block.around_source, self.source_W_o(contexts.view(B, H * K), x))
+        x = _post_norm(
+            self.block.cross_attention_residual, self.source_W_o(contexts.view(B, H * K), x)
+        )
         return x, weights.view(B, H, S)
 
     def feed_forward(self, x: Float[Tensor, "B D"]) -> Float[Tensor, "B D"]:
         """Add the feed-forward layer."""
-        around, layer = self.block.around_feed_forward, self.block.feed_forward
+        around, layer = self.block.feed_forward_residual, self.block.feed_forward
         hidden = self.W_1(_pre_norm(around, x), layer.W_1.bias).relu_()
         return _post_norm(around, self.W_2(hidden, layer.W_2.bias) + x)
 

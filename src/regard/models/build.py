@@ -44,7 +44,6 @@ from regard.models.combinations import problems
 from regard.models.seq2seq import Seq2Seq
 from regard.nn import positions
 from regard.nn.attention import Attention, LocalWindow, MultiHeadAttention
-from regard.nn.blocks import FeedForward, Residual
 from regard.nn.cells import Cell, ElmanCell, GRUCell, LSTMCell
 from regard.nn.embedding import Embedding
 from regard.nn.initialization import normal_parameter
@@ -61,6 +60,7 @@ from regard.nn.scores import (
     ScaledDotScore,
     ScoreFunction,
 )
+from regard.nn.transformer_sublayers import FeedForward, Residual
 from regard.special_tokens import EOS
 
 

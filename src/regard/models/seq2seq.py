@@ -14,9 +14,9 @@ from regard.decoders.base import Decoder, DecoderState, DecoderStep
 from regard.encoders.base import Encoder
 from regard.encoders.summary import Summary
 from regard.errors import InputError
+from regard.nn.cross_entropy import rdrop_loss
 from regard.nn.embedding import Embedding
 from regard.nn.encoder_output import EncoderOutput
-from regard.nn.loss import rdrop_loss
 from regard.nn.pointer_generator import PointerMemory, PointerQuery
 from regard.nn.readouts import Readout
 from regard.nn.scores import LocationScore

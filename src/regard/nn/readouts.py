@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from regard import kernels
+from regard.nn.cross_entropy import label_smoothed_loss
 from regard.nn.dropout import Dropout
-from regard.nn.loss import label_smoothed_loss
 from regard.nn.pointer_generator import PointerGenerator, PointerQuery
 
 

@@ -6,7 +6,7 @@ from kernel_cases import CASES, ODD, SIZES, gradients, leaves, outputs
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from regard.kernels.cpu import additive_attention, linear_loss
-from regard.nn.loss import label_smoothed_loss
+from regard.nn.cross_entropy import label_smoothed_loss
 
 by_case = pytest.mark.parametrize("name", CASES)
 # PyTorch derives, and casts, in its own way what it computes itself, and without gradients it may

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import presets as small
-from regard.nn.loss import label_smoothed_loss
+from regard.nn.cross_entropy import label_smoothed_loss
 
 
 def loss_of_logits(model, given, target, visible, smoothing):

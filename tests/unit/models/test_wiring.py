@@ -112,16 +112,16 @@ def test_positions_inside_attention_are_those_asked_for_and_only_among_a_sides_o
     )
     torch.manual_seed(0)
     model = build(config, small.V_Y, small.V_Y)
-    own = [block.attention for block in model.encoder.blocks]
-    own += [block.words for block in model.decoder.blocks]
+    own = [block.self_attention for block in model.encoder.blocks]
+    own += [block.self_attention for block in model.decoder.blocks]
     for heads in own:
         assert (heads.rotary is not None) == (kind == "rotary")
         assert (heads.attention.relative is not None) == (kind == "relative")
         if kind == "relative":
             assert heads.attention.relative.max_distance == 3
     for block in model.decoder.blocks:
-        assert block.source.rotary is None
-        assert block.source.attention.relative is None
+        assert block.cross_attention.rotary is None
+        assert block.cross_attention.attention.relative is None
     assert model.decoder.attention_shape == (3, 2)
 
 

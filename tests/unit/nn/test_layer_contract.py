@@ -16,7 +16,6 @@ from regard.nn.attention import (
     SelfAttention,
     weighted_values,
 )
-from regard.nn.blocks import FeedForward, Residual
 from regard.nn.cells import CellState, ElmanCell, GRUCell, LSTMCell
 from regard.nn.positions import (
     LearnedPositions,
@@ -35,6 +34,7 @@ from regard.nn.scores import (
     LocationScore,
     ScaledDotScore,
 )
+from regard.nn.transformer_sublayers import FeedForward, Residual
 
 D, M, A, N, I, S = (SIZES[letter] for letter in "DMANIS")  # noqa: E741
 LONGEST = S + contract.PADDING

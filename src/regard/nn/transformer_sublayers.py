@@ -1,4 +1,4 @@
-"""The layers that Transformers and convolutional models repeat; the residual is written once."""
+"""The sublayers of a Transformer block: the feed-forward layer, and the residual around each."""
 
 from collections.abc import Callable
 from typing import final
@@ -42,31 +42,3 @@ class FeedForward(nn.Module):
     def forward(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
         """Apply to each position alone."""
         return self.W_2(self.dropout(torch.relu(self.W_1(x))))
-
-
-@final
-class GatedConvolution(nn.Module):
-    """(GLU(conv_k h) + h)·√½, GLU(a, b) = a∘σ(b) (Gehring et al. 2017, §3.2).
-
-    The caller pads: what stands before and after the line is its business.
-    """
-
-    def __init__(self, size: int, kernel_size: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.kernel_size = kernel_size
-        self.convolution = nn.Conv1d(size, 2 * size, kernel_size)
-        self.dropout = Dropout(dropout)
-
-    def forward(
-        self, padded: Float[Tensor, "B P D"], h: Float[Tensor, "B T D"]
-    ) -> Float[Tensor, "B T D"]:
-        """Convolve a padded line, k − 1 longer than h, and add h."""
-        gated = self.convolution(self.dropout(padded).mT)
-        return (nn.functional.glu(gated, dim=1).mT + h) * 0.5**0.5
-
-
-def fit(input_size: int, output_size: int) -> nn.Module:
-    """Return a linear map where two widths differ, and nothing where they agree."""
-    if input_size == output_size:
-        return nn.Identity()
-    return nn.Linear(input_size, output_size, bias=False)

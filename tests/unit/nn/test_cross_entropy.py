@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from regard.nn.loss import label_smoothed_loss, rdrop_loss
+from regard.nn.cross_entropy import label_smoothed_loss, rdrop_loss
 
 
 def test_the_loss_is_smoothed_cross_entropy():
