@@ -94,7 +94,7 @@ def measure(
         seconds, expected = time_call(lambda: [reference.search(source) for source in sources])
         reference_speeds.append(len(lines) / seconds)
     vocabulary = translator.target.vocabulary
-    texts = [translator.target.line(vocabulary.tokens(ids)) for ids in expected]
+    texts = [translator.target.detokenize(vocabulary.decode(ids)) for ids in expected]
     return {
         "beam_size": beam_size,
         "lines": len(lines),

@@ -65,16 +65,16 @@ def job(folder, name="bahdanau2015", *, pairs=400, dropout=0.2, **options):
     )
     if not (folder / "corpus").exists():
         lines = digits(pairs, seed=1)
-        write_corpus(folder / "corpus", ((side.ids(s), side.ids(s[::-1])) for s in lines))
+        write_corpus(folder / "corpus", ((side.encode(s), side.encode(s[::-1])) for s in lines))
     torch.manual_seed(settings.train.seed)
     model = build(settings.model, len(side.vocabulary), len(side.vocabulary))
     dev = digits(40, seed=2)
 
     def exact(model):
-        requests = [Request(tuple(side.ids(line))) for line in dev]
+        requests = [Request(tuple(side.encode(line))) for line in dev]
         found = search([model], requests, wanted(max_length=12, batch_size=40))
         right = [
-            side.line(side.vocabulary.tokens(answers[0].words)) == line[::-1]
+            side.detokenize(side.vocabulary.decode(answers[0].words)) == line[::-1]
             for answers, line in zip(found, dev, strict=True)
         ]
         return ValidationResult(100 * sum(right) / len(right))

@@ -61,7 +61,7 @@ def written(folder, count):
         lines = [line.split("\t")[0][:200] for line in file]
     lines = lines[:: len(lines) // count][:count]
     vocabulary = Vocabulary.build(lines)
-    return [tuple(vocabulary.ids(line)) for line in lines], len(vocabulary)
+    return [tuple(vocabulary.encode(line)) for line in lines], len(vocabulary)
 
 
 def random_model(name, sizes, symbols):

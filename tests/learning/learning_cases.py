@@ -87,9 +87,9 @@ def unseen(rng, seen, count):
 
 def exact_match(model, side, lines, answer):
     """Return the share of lines that the model answers to the last digit, EOS included."""
-    requests = [Request(tuple(side.ids(line))) for line in lines]
+    requests = [Request(tuple(side.encode(line))) for line in lines]
     found = search([model], requests, wanted(max_length=LONGEST + 2, batch_size=64))
-    outputs = [side.line(side.vocabulary.tokens(answers[0].words)) for answers in found]
+    outputs = [side.detokenize(side.vocabulary.decode(answers[0].words)) for answers in found]
     return sum(map(str.__eq__, outputs, map(answer, lines))) / len(lines)
 
 
@@ -112,7 +112,7 @@ def learn(folder, name, task, seed, longer=1.0):
     lines = [drawn(rng) for _ in range(PAIRS)]
     seen = set(lines)
     dev, test = unseen(rng, seen, 200), unseen(rng, seen, 300)
-    write_corpus(folder / "corpus", ((side.ids(s), side.ids(answer(s))) for s in lines))
+    write_corpus(folder / "corpus", ((side.encode(s), side.encode(answer(s))) for s in lines))
     config = TrainConfig(
         seed=seed,
         schedule="cosine",

@@ -10,7 +10,7 @@ from regard.cli.bar import bar
 from regard.cli.options import choice, file_argument, file_option, whole
 
 if TYPE_CHECKING:
-    from regard.text.word_vectors import Vectors
+    from regard.text.word_vectors import WordVectors
 
 TOKENS = ("words", "characters", "whitespace", "phonemes")
 
@@ -49,9 +49,9 @@ def embed(
     ] = None,
 ) -> None:
     """Learn word vectors from lines, for `regard train --embeddings`."""
-    from regard.text.word_vectors import How, learn_vectors
+    from regard.text.word_vectors import WordVectorConfig, train_word_vectors
 
-    how = How(
+    how = WordVectorConfig(
         method=cast(VectorMethod, method),
         size=int(size),
         window=int(window),
@@ -61,7 +61,7 @@ def embed(
     )
     # once to count, then to learn
     with bar(how.epochs + 1, of="readings") as progress:
-        known = learn_vectors(_Lines(lines, tokens, progress), how)
+        known = train_word_vectors(_Lines(lines, tokens, progress), how)
     stem = "lines" if str(lines) == "-" else Path(lines.name.removesuffix(".gz")).stem
     out = out or Path(f"{stem}.vectors.txt")
     known.save(out)
@@ -83,7 +83,7 @@ class _Lines:
         from regard.data.pairs import read_lines
         from regard.text.tokenizers import plain_tokenizer
 
-        self.split, self.path = plain_tokenizer(kind, FORM).split, str(path)
+        self.tokenize, self.path = plain_tokenizer(kind, FORM).tokenize, str(path)
         # what comes by a pipe comes once
         self.kept = [line for _, line in read_lines("-")] if str(path) == "-" else None
         self.progress = progress
@@ -94,17 +94,19 @@ class _Lines:
 
         read = (line for _, line in read_lines(self.path)) if self.kept is None else self.kept
         for line in read:
-            if tokens := self.split(normalize(line, FORM)):
+            if tokens := self.tokenize(normalize(line, FORM)):
                 yield tokens
         if self.progress is not None:
             self.progress(1)
 
 
-def _draw(known: "Vectors", path: Path) -> None:
+def _draw(known: "WordVectors", path: Path) -> None:
     from regard.atomic_files import replace_file
     from regard.viz.word_map import to_word_map
 
     count = min(MAPPED, len(known.words))
     caption = f"the {count} most frequent words in their widest plane, evenly along either axis"
-    replace_file(path, to_word_map(known.words[:count], known.plane(count), caption).encode())
+    replace_file(
+        path, to_word_map(known.words[:count], known.project_to_plane(count), caption).encode()
+    )
     print(f"{path} shows where {count} of them stand")

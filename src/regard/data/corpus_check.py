@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.data.pairs import BLANK, BLANK_SOURCE, BLANK_TARGET, Pair
-from regard.data.unusual_characters import KINDS, oddities
+from regard.data.unusual_characters import KINDS, unusual_characters_in
 from regard.errors import DataError
 
 EXAMPLES = 5
-"""How many of each kind are shown."""
+"""How many examples of each kind are shown."""
 
 BINS = 10
 
@@ -32,8 +32,8 @@ SLACK characters more: short lines may differ freely."""
 
 @final
 @dataclass(frozen=True)
-class Finding:
-    """How many lines are so, and the first of them."""
+class ReportEntry:
+    """Number of lines of one kind, and the first few of them."""
 
     count: int
     examples: tuple[str, ...]
@@ -68,22 +68,22 @@ class Overlap:
 
 @final
 @dataclass(frozen=True)
-class Findings:
-    """What was found; `source` and `target` are None where no pair could be read."""
+class CorpusReport:
+    """The whole report; `source` and `target` are None if no pair could be read."""
 
     pairs: int
-    bad_lines: Finding
+    bad_lines: ReportEntry
     blank_lines: int
     one_sided_lines: int
-    duplicates: Finding
+    duplicates: ReportEntry
     sources: int
     sources_with_several_targets: int
     overlap: Overlap | None
     source: SideStatistics | None
     target: SideStatistics | None
     usual_ratio: float | None
-    ratio_outliers: Finding
-    unusual: dict[str, Finding]
+    ratio_outliers: ReportEntry
+    unusual: dict[str, ReportEntry]
 
     def to_json(self) -> dict[str, Any]:
         """Return plain lists and dictionaries."""
@@ -94,7 +94,7 @@ def check(
     pairs: Iterable[Pair | DataError],
     problems: Iterable[DataError] = (),
     dev: Iterable[Pair] | None = None,
-) -> Findings:
+) -> CorpusReport:
     """Look at every pair once; what is wrong may come among the pairs, as from `scan`, or apart."""
     tally = _Tally()
     for item in chain(pairs, problems):
@@ -102,7 +102,7 @@ def check(
             tally.add_problem(item)
         else:
             tally.add(item)
-    return tally.findings(None if dev is None else _Hashes.of(dev))
+    return tally.report(None if dev is None else _Hashes.of(dev))
 
 
 @final
@@ -118,8 +118,8 @@ class _Examples:
         if self.count <= EXAMPLES:
             self.first.append(example)
 
-    def finding(self) -> Finding:
-        return Finding(self.count, tuple(self.first))
+    def entry(self) -> ReportEntry:
+        return ReportEntry(self.count, tuple(self.first))
 
 
 @final
@@ -215,17 +215,17 @@ class _Tally:
         self.source.add(pair.source)
         self.target.add(pair.target)
         # a line counts once for each kind, whichever side it is on
-        seen = dict(oddities(pair.target)) | dict(oddities(pair.source))
+        seen = dict(unusual_characters_in(pair.target)) | dict(unusual_characters_in(pair.source))
         for kind, what in seen.items():
             self.unusual[kind].add(f"{pair.file}, line {pair.line}: {what}")
 
-    def findings(self, dev: _Hashes | None) -> Findings:
+    def report(self, dev: _Hashes | None) -> CorpusReport:
         usual, outliers = self._ratios()
         first, duplicates = self._duplicates()
         num_targets = np.unique(np.array(self.hashes.sources)[first], return_counts=True)[1]
-        return Findings(
+        return CorpusReport(
             pairs=len(self.line),
-            bad_lines=self.bad.finding(),
+            bad_lines=self.bad.entry(),
             blank_lines=self.problems[BLANK],
             one_sided_lines=self.problems[BLANK_SOURCE] + self.problems[BLANK_TARGET],
             duplicates=duplicates,
@@ -236,64 +236,64 @@ class _Tally:
             target=self.target.side(),
             usual_ratio=usual,
             ratio_outliers=outliers,
-            unusual={kind: found.finding() for kind, found in self.unusual.items()},
+            unusual={kind: found.entry() for kind, found in self.unusual.items()},
         )
 
-    def _duplicates(self) -> tuple[NDArray[np.intp], Finding]:
+    def _duplicates(self) -> tuple[NDArray[np.intp], ReportEntry]:
         """Return the row of each different pair, and the rows that repeat one."""
         _, first, same = np.unique(self.hashes.pairs, return_index=True, return_inverse=True)
         repeated = np.flatnonzero(first[same] != np.arange(len(same)))
-        shown = [f"{self._place(i)}: as {self._place(first[same[i]])}" for i in repeated[:EXAMPLES]]
-        return first, Finding(len(repeated), tuple(shown))
+        examples = [
+            f"{self._place(i)}: as {self._place(first[same[i]])}" for i in repeated[:EXAMPLES]
+        ]
+        return first, ReportEntry(len(repeated), tuple(examples))
 
-    def _ratios(self) -> tuple[float | None, Finding]:
+    def _ratios(self) -> tuple[float | None, ReportEntry]:
         if not self.line:
-            return None, Finding(0, ())
+            return None, ReportEntry(0, ())
         source, target = np.array(self.source.lengths), np.array(self.target.lengths)
         usual = float(np.median(target / np.maximum(source, 1)))
         expected = usual * source
         far = (target > RATIO * expected + SLACK) | (expected > RATIO * target + SLACK)
         rows = np.flatnonzero(far)
-        shown = [
+        examples = [
             f"{self._place(i)}: {source[i]} characters against {target[i]}" for i in rows[:EXAMPLES]
         ]
-        return usual, Finding(len(rows), tuple(shown))
+        return usual, ReportEntry(len(rows), tuple(examples))
 
     def _place(self, row: int) -> str:
         return f"{list(self.files)[self.file[row]]}, line {self.line[row]}"
 
 
-def render(findings: Findings) -> str:
-    """Draw the findings as plain text."""
-    report = [
-        f"pairs        {findings.pairs:,}",
-        f"sources      {findings.sources:,} different, "
-        f"{findings.sources_with_several_targets:,} with several targets",
+def render(report: CorpusReport) -> str:
+    """Draw the report as plain text."""
+    rows = [
+        f"pairs        {report.pairs:,}",
+        f"sources      {report.sources:,} different, "
+        f"{report.sources_with_several_targets:,} with several targets",
     ]
-    if overlap := findings.overlap:
-        report.append(
+    if overlap := report.overlap:
+        rows.append(
             f"dev          {overlap.dev_pairs:,} pairs: {overlap.same_pairs:,} are among these, "
             f"{overlap.same_sources:,} have a source that is"
         )
-    blank = f" ({findings.blank_lines:,} blank, {findings.one_sided_lines:,} with one side blank)"
-    report += _rendered("bad lines    ", findings.bad_lines, blank)
-    report += _rendered("duplicates   ", findings.duplicates)
-    for name, side in (("source", findings.source), ("target", findings.target)):
+    blank = f" ({report.blank_lines:,} blank, {report.one_sided_lines:,} with one side blank)"
+    rows += _rendered("bad lines    ", report.bad_lines, blank)
+    rows += _rendered("duplicates   ", report.duplicates)
+    for name, side in (("source", report.source), ("target", report.target)):
         if side is not None:
-            report += _histogram(name, side)
-    if findings.usual_ratio is not None:
-        usual = (
-            f" (a target has usually {findings.usual_ratio:.2f} characters for one of its source)"
-        )
-        report += _rendered("outliers     ", findings.ratio_outliers, usual)
-    for kind, finding in findings.unusual.items():
-        if finding.count:
-            report += _rendered(f"unusual      {KINDS[kind]}: ", finding)
-    return "\n".join(report) + "\n"
+            rows += _histogram(name, side)
+    if report.usual_ratio is not None:
+        usual = f" (a target has usually {report.usual_ratio:.2f} characters for one of its source)"
+        rows += _rendered("outliers     ", report.ratio_outliers, usual)
+    for kind, entry in report.unusual.items():
+        if entry.count:
+            rows += _rendered(f"unusual      {KINDS[kind]}: ", entry)
+    return "\n".join(rows) + "\n"
 
 
-def _rendered(name: str, finding: Finding, more: str = "") -> list[str]:
-    return [f"{name}{finding.count:,}{more}", *(f"  {example}" for example in finding.examples)]
+def _rendered(name: str, entry: ReportEntry, more: str = "") -> list[str]:
+    return [f"{name}{entry.count:,}{more}", *(f"  {example}" for example in entry.examples)]
 
 
 def _histogram(name: str, side: SideStatistics) -> list[str]:

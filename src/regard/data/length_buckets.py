@@ -18,7 +18,7 @@ ROWS, WIDTHS = 16, 12
 """Shapes are not free where each is recorded: rows by so many, and so many widths of each side."""
 
 
-class Rooms(NamedTuple):
+class PaddedShapes(NamedTuple):
     """The few shapes that batches are filled up to where every shape has its cost."""
 
     sources: NDArray[np.int64]
@@ -63,17 +63,19 @@ class Buckets:
             batches += np.split(window, _cuts(widths, self.batch_tokens))
         return [batches[batch] for batch in generator.permutation(len(batches))]
 
-    def rooms(self) -> Rooms:
+    def padded_shapes(self) -> PaddedShapes:
         """Return the shapes that fill up the batches of an epoch least; any other's fit in too."""
         batches = self.epoch(0)
         rows = np.array([len(batch) for batch in batches])
         # a source without any token is a tensor too; a target has an end
         source = [max(1, int(self.source_lengths[batch].max())) for batch in batches]
         target = [int(self.target_lengths[batch].max()) + 1 for batch in batches]
-        return Rooms(*(few_widths(np.array(side), rows, WIDTHS) for side in (source, target)))
+        return PaddedShapes(
+            *(choose_widths(np.array(side), rows, WIDTHS) for side in (source, target))
+        )
 
 
-def in_order(lengths: NDArray[Any], batch_tokens: int) -> tuple[list[Indexes], Indexes]:
+def batches_by_length(lengths: NDArray[Any], batch_tokens: int) -> tuple[list[Indexes], Indexes]:
     """Return batches sorted by length, and where each row went.
 
     What was computed batch after batch, read at the second, is in the order of `lengths` again.
@@ -85,7 +87,7 @@ def in_order(lengths: NDArray[Any], batch_tokens: int) -> tuple[list[Indexes], I
     return (np.split(rows, cuts) if len(rows) else []), restored
 
 
-def few_widths(widths: NDArray[Any], weights: NDArray[Any], most: int) -> NDArray[np.int64]:
+def choose_widths(widths: NDArray[Any], weights: NDArray[Any], most: int) -> NDArray[np.int64]:
     """Return at most so many of the widths, the widest among them, that fill up least.
 
     Each is filled up to the next one chosen. With j the last of the chosen, what all up to it cost

@@ -33,14 +33,14 @@ BOM = b"\xef\xbb\xbf"
 _MAX_BYTES = 4 * MAX_CHARACTERS + len(BOM) + len(b"\r\n")
 
 
-def shown(path: AnyPath) -> str:
+def display_name(path: AnyPath) -> str:
     """Return what a sentence calls a file."""
     return STANDARD_INPUT if os.fspath(path) == "-" else os.fspath(path)
 
 
 def lines(path: AnyPath, *, may_be_empty: bool = False) -> Iterator[str | DataError]:
     """Yield each line, or what is wrong with it; raise where the file cannot be read on."""
-    name, number = shown(path), 0
+    name, number = display_name(path), 0
     try:
         with _opened(path) as file:
             for line in lines_of(file, name):

@@ -13,10 +13,10 @@ from regard.data.lines import (
     GZIP,
     MAX_CHARACTERS,
     AnyPath,
+    display_name,
     empty_file,
     lines_of,
     open_bytes,
-    shown,
 )
 from regard.data.pairs import (
     Columns,
@@ -85,7 +85,7 @@ def _is_plain(path: AnyPath) -> bool:
 
 
 def _tsv_blocks(path: AnyPath) -> Iterator[PairBlock | DataError]:
-    name, number = shown(path), 0
+    name, number = display_name(path), 0
     with open_bytes(path) as file:
         while True:
             start = file.tell()

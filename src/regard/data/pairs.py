@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, TypeVar, final
 
-from regard.data.lines import MAX_CHARACTERS, AnyPath, lines, shown
+from regard.data.lines import MAX_CHARACTERS, AnyPath, display_name, lines
 from regard.errors import ConfigError, DataError
 
 __all__ = ["MAX_CHARACTERS", "Columns", "Pair", "problems", "read_lines", "read_pairs", "scan"]
@@ -151,7 +151,7 @@ def _wrong_arguments(
 
 def holds_json(path: AnyPath) -> bool:
     """Whether a file is named like JSON lines."""
-    return shown(path).lower().endswith(_JSON)
+    return display_name(path).lower().endswith(_JSON)
 
 
 def _strict(items: Iterator[T | DataError]) -> Iterator[T]:
@@ -171,7 +171,7 @@ def to_the_end(items: Iterator[T | DataError]) -> Iterator[T | DataError]:
 
 
 def _one_file(path: AnyPath, split: Split) -> Iterator[Pair | DataError]:
-    return split_lines(lines(path), shown(path), split)
+    return split_lines(lines(path), display_name(path), split)
 
 
 def split_lines(
@@ -274,7 +274,7 @@ def _json_side(found: dict[str, Any], name: str) -> str:
 
 
 def _parallel(source: AnyPath, target: AnyPath) -> Iterator[Pair | DataError]:
-    name, counts = shown(source), [0, 0]
+    name, counts = display_name(source), [0, 0]
     for number, sides in enumerate(zip_longest(lines(source), lines(target)), start=1):
         counts = [count + (side is not None) for count, side in zip(counts, sides, strict=True)]
         left, right = sides
@@ -282,13 +282,13 @@ def _parallel(source: AnyPath, target: AnyPath) -> Iterator[Pair | DataError]:
             try:
                 yield _pair(left, right, name, number)
             except ValueError as error:
-                yield DataError(shown(target) if left.strip() else name, number, str(error))
+                yield DataError(display_name(target) if left.strip() else name, number, str(error))
         elif None not in sides:
             yield from (side for side in sides if isinstance(side, DataError))
     if counts[0] != counts[1]:
         raise DataError(
             name,
             None,
-            f"it has {counts[0]} lines, but {shown(target)} has {counts[1]}; "
+            f"it has {counts[0]} lines, but {display_name(target)} has {counts[1]}; "
             "as many lines in both would do",
         )

@@ -56,7 +56,7 @@ class TokenIndexer(ABC):
         """Return the id of each index that was counted."""
         table = np.full(len(self._counts), UNKNOWN, dtype=np.int32)
         indexes = np.flatnonzero(self._counts)
-        table[indexes] = vocabulary.ids(map(self._token, indexes.tolist()))
+        table[indexes] = vocabulary.encode(map(self._token, indexes.tolist()))
         return table
 
 
@@ -126,7 +126,7 @@ class _SplitIndexer(TokenIndexer):
 
     @override
     def index(self, lines: Sequence[str]) -> IndexedLines:
-        tokens = list(map(self.tokenizer.split, lines))
+        tokens = list(map(self.tokenizer.tokenize, lines))
         indexes = map(self._indexes.__getitem__, chain.from_iterable(tokens))
         lengths = _lengths(tokens)
         count = int(lengths.sum())

@@ -62,7 +62,7 @@ def script_of(character: str) -> str | None:
     return script if script in _SCRIPTS else None
 
 
-def oddities(text: str) -> Iterator[tuple[str, str]]:
+def unusual_characters_in(text: str) -> Iterator[tuple[str, str]]:
     """Yield each kind of unusual thing in a line once, with what was seen."""
     # most lines of most files end here
     spaces = _spaces(text)

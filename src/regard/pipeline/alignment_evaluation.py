@@ -76,5 +76,5 @@ def _links(translator: Translator, gold: Gold, path: Path, number: int) -> set[L
 def _line(side: TextProcessor, words: Sequence[str]) -> str:
     """Join words; a space that the model never met is left out."""
     spaced = " ".join(words)
-    tokens = side.tokens(spaced)
+    tokens = side.tokenize(spaced)
     return spaced if " " not in tokens or " " in side.vocabulary else "".join(words)

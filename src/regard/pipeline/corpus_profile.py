@@ -128,12 +128,12 @@ class SideProfile:
     @property
     def parts(self) -> int:
         """How many different tokens `sounds` makes of the words."""
-        return len({part for word in self.words for part in self.sounds.split(word)})
+        return len({part for word in self.words for part in self.sounds.tokenize(word)})
 
     @property
     def mean_marks(self) -> float:
         """Marks of a line, on average: what `sounds` may take off a letter."""
-        marks = {one: len(self.sounds.split(f"x{one}")) - 1 for one in self.characters}
+        marks = {one: len(self.sounds.tokenize(f"x{one}")) - 1 for one in self.characters}
         return sum(marks[one] * count for one, count in self.characters.items()) / self.lines
 
     @property

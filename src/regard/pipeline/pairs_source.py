@@ -9,7 +9,7 @@ from typing import Any, final
 
 from typing_extensions import TypeIs
 
-from regard.data.lines import AnyPath, shown
+from regard.data.lines import AnyPath, display_name
 from regard.data.pair_blocks import PairBlock, in_blocks, scan_blocks
 from regard.data.pairs import BLANK, BLANK_SOURCE, BLANK_TARGET, Columns, Pair, scan
 from regard.errors import ConfigError, DataError
@@ -34,7 +34,7 @@ class PairsSource:
     @property
     def name(self) -> str:
         """What a sentence calls it."""
-        return self.label if self._file is None else shown(self._file)
+        return self.label if self._file is None else display_name(self._file)
 
     @property
     def _file(self) -> AnyPath | None:

@@ -81,7 +81,7 @@ def _encode(
     source, target = _sides(tokenizers, indexers, settings, warm_start)
     tables = indexers[0].ids(source.vocabulary), indexers[1].ids(target.vocabulary)
     corpus = write_blocks(folder / "corpus", tokens.encoded(tables))
-    dev_rows = ((source.ids(line), target.ids(answer)) for line, answer in split.dev())
+    dev_rows = ((source.encode(line), target.encode(answer)) for line, answer in split.dev())
     fitting = (ids for ids in dev_rows if len(ids[0]) <= longest[0] and len(ids[1]) <= longest[1])
     dev_corpus = write_corpus(folder / "dev", fitting)
     dev_name = pairs.train.name if pairs.dev is None else pairs.dev.name

@@ -14,7 +14,7 @@ from regard.errors import ConfigError
 from regard.models import preset
 from regard.models.seq2seq import Seq2Seq
 from regard.text.text_processor import TextProcessor
-from regard.text.word_vectors import Vectors
+from regard.text.word_vectors import WordVectors
 
 
 @final
@@ -22,13 +22,13 @@ from regard.text.word_vectors import Vectors
 class PretrainedEmbeddings:
     """Word vectors, and the fingerprint of their file."""
 
-    vectors: Vectors
+    vectors: WordVectors
     fingerprint: str
 
     @classmethod
     def load(cls, path: Path) -> "PretrainedEmbeddings":
         """Read a file of vectors."""
-        return cls(Vectors.load(path), fingerprint(path))
+        return cls(WordVectors.load(path), fingerprint(path))
 
     def complete_settings(self, settings: Tree, preset_name: str | None) -> Tree:
         """Make embeddings as wide as the vectors, unless another width is set."""
@@ -51,7 +51,7 @@ class PretrainedEmbeddings:
             ("source", source, model.source_embedding),
             ("target", target, model.target_embedding),
         ):
-            symbols = side.vocabulary.symbols
+            symbols = side.vocabulary.tokens
             known = [(at, rows[symbol]) for at, symbol in enumerate(symbols) if symbol in rows]
             if embedding.weight.shape[1] != self.vectors.size:
                 problem = f"{name}.size = {embedding.weight.shape[1]}, but the vectors have"

@@ -13,7 +13,7 @@ import torch
 
 from regard import __version__
 from regard.data.batches import make_batch
-from regard.data.length_buckets import in_order
+from regard.data.length_buckets import batches_by_length
 from regard.errors import InputError
 from regard.inference.fixed_row_matmul import tile_rows
 from regard.metrics.corpus_scores import LOWER_IS_BETTER, evaluate
@@ -108,7 +108,7 @@ class Validator:
         device = model.device
         total, tokens = 0.0, 0
         widths = np.maximum(corpus.source_lengths, corpus.target_lengths)
-        for rows in in_order(widths, self.batch_tokens)[0]:
+        for rows in batches_by_length(widths, self.batch_tokens)[0]:
             batch = make_batch(corpus, rows)
             tokens += batch.num_tokens
             batch = batch.to(device)

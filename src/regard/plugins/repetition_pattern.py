@@ -43,7 +43,7 @@ class RepetitionPattern(Constraint):
 
     def __init__(self, target: TargetVocabulary) -> None:
         super().__init__(target)
-        tokens = target.tokens(range(len(target)))
+        tokens = target.decode(range(len(target)))
         self.marks = frozenset(word for word, token in enumerate(tokens) if _is_mark(token))
         # the same few lines are asked for at every step
         self._pattern = lru_cache(maxsize=4096)(self._pattern_of)
@@ -91,7 +91,7 @@ class RepetitionPattern(Constraint):
         first: dict[str, int] = {}
         places = [first.setdefault(token, at) for at, token in enumerate(tokens)]
         earlier = tuple(NEW if place == at else place for at, place in enumerate(places))
-        ids = self.target.ids(tokens)
+        ids = self.target.encode(tokens)
         marks = {at: word for at, word in enumerate(ids) if word in self.marks}
         # an unknown word would be shown as a copy
         return Pattern(earlier, marks, sorted({UNKNOWN, *ids} | self.marks))

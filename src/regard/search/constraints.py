@@ -16,10 +16,10 @@ class TargetVocabulary(Protocol):
 
     def __len__(self) -> int: ...
 
-    def ids(self, tokens: Iterable[str]) -> list[int]:
+    def encode(self, tokens: Iterable[str]) -> list[int]:
         """Return the id of each token."""
 
-    def tokens(self, ids: Iterable[int]) -> list[str]:
+    def decode(self, ids: Iterable[int]) -> list[str]:
         """Return the token of each id."""
 
 

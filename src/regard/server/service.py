@@ -145,7 +145,7 @@ class Service:
         self, translator: Translator, where: str, target: str | Sequence[str | None]
     ) -> None:
         """Keep a target, or its beginning, from being longer than any that may be searched for."""
-        symbols = translator.target.tokens(target) if isinstance(target, str) else target
+        symbols = translator.target.tokenize(target) if isinstance(target, str) else target
         most = self._length(translator)
         if len(symbols) > most:
             raise ProblemError(422, messages.too_long(where, len(symbols), "tokens", most))

@@ -16,11 +16,11 @@ def one_hot(tokens: Sequence[str], vocabulary: Vocabulary) -> "NDArray[np.float3
     import numpy as np
 
     rows = np.zeros((len(tokens), len(vocabulary)), dtype=np.float32)
-    rows[np.arange(len(tokens)), vocabulary.ids(tokens)] = 1
+    rows[np.arange(len(tokens)), vocabulary.encode(tokens)] = 1
     return rows
 
 
-def embedded(
+def embed(
     tokens: Sequence[str], vocabulary: Vocabulary, matrix: "ArrayLike"
 ) -> "NDArray[np.floating]":
     """Return [len,E]: for each token its row of the matrix [V,E].
@@ -35,4 +35,4 @@ def embedded(
             f"the matrix has shape {list(rows.shape)}, but it must have a row for each of the "
             f"{len(vocabulary)} symbols; [{len(vocabulary)}, E] would do"
         )
-    return rows[np.array(vocabulary.ids(tokens), dtype=np.intp)]
+    return rows[np.array(vocabulary.encode(tokens), dtype=np.intp)]

@@ -18,17 +18,17 @@ class TextProcessor:
     tokenizer: Tokenizer
     vocabulary: Vocabulary
 
-    def tokens(self, line: str) -> list[str]:
+    def tokenize(self, line: str) -> list[str]:
         """Cut a line into its tokens."""
-        return self.tokenizer.split(normalize(line, self.normalization))
+        return self.tokenizer.tokenize(normalize(line, self.normalization))
 
-    def ids(self, line: str) -> list[int]:
+    def encode(self, line: str) -> list[int]:
         """Number the tokens of a line."""
-        return self.vocabulary.ids(self.tokens(line))
+        return self.vocabulary.encode(self.tokenize(line))
 
-    def line(self, tokens: Iterable[str]) -> str:
+    def detokenize(self, tokens: Iterable[str]) -> str:
         """Put tokens together to a line."""
-        return self.tokenizer.join(tokens)
+        return self.tokenizer.detokenize(tokens)
 
     def to_json(self) -> dict[str, Any]:
         """Return what `TextProcessor.from_json` takes."""

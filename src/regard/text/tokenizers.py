@@ -1,9 +1,8 @@
 """A line ⇄ its tokens: one class per tokenizer.
 
-For every tokenizer join(split(line)) is the line: exactly so for characters, with tags or without;
-for the others any run of white space is one space, and there is none at either end. White space is
-what `str.split` takes for it; U+2028 and U+0085 are among it, and end no line. None of them
-counts, and lines come normalized.
+For every tokenizer, detokenize(tokenize(line)) is the line. `Characters` and `Tagged` keep it
+exactly; the others turn each run of white space into one space and strip both ends. White space is
+what `str.split` splits at, U+2028 and U+0085 included. Tokenizers expect normalized lines.
 """
 
 import base64
@@ -54,11 +53,11 @@ class Tokenizer(ABC):
         return hash(self.kind)
 
     @abstractmethod
-    def split(self, line: str) -> list[str]:
+    def tokenize(self, line: str) -> list[str]:
         """Cut a line into its tokens."""
 
     @abstractmethod
-    def join(self, tokens: Iterable[str]) -> str:
+    def detokenize(self, tokens: Iterable[str]) -> str:
         """Put tokens together to a line; any tokens will do, also such as no line splits into."""
 
     def to_json(self) -> dict[str, str]:
@@ -74,11 +73,11 @@ class Characters(Tokenizer):
     kind: ClassVar[str] = "characters"
 
     @override
-    def split(self, line: str) -> list[str]:
+    def tokenize(self, line: str) -> list[str]:
         return list(line)
 
     @override
-    def join(self, tokens: Iterable[str]) -> str:
+    def detokenize(self, tokens: Iterable[str]) -> str:
         return "".join(tokens)
 
 
@@ -90,11 +89,11 @@ class Whitespace(Tokenizer):
     kind: ClassVar[str] = "whitespace"
 
     @override
-    def split(self, line: str) -> list[str]:
+    def tokenize(self, line: str) -> list[str]:
         return line.split()
 
     @override
-    def join(self, tokens: Iterable[str]) -> str:
+    def detokenize(self, tokens: Iterable[str]) -> str:
         return " ".join(tokens)
 
 
@@ -103,8 +102,8 @@ class Whitespace(Tokenizer):
 class Phonemes(Tokenizer):
     """Phonemes are separated by spaces: the letters of each are a token, each mark another.
 
-    `t͡ʃʰ aː` is `t͡ʃ ◌ʰ a ◌ː`, so that a model learns a length or a tone once for all phonemes.
-    Accents that are composed with their letters are marks too, except with the form `none`: `join`
+    `t͡ʃʰ aː` is `t͡ʃ ◌ʰ a ◌ː`: a model learns a length or a tone once for all phonemes. Accents that
+    are composed with their letters are marks too, except with the form `none`; `detokenize`
     composes them again. A ◌ of the text itself is escaped.
     """
 
@@ -117,12 +116,12 @@ class Phonemes(Tokenizer):
             raise ValueError(f"form of phonemes = {form}, but it must be {either(FORMS)}")
 
     @override
-    def split(self, line: str) -> list[str]:
+    def tokenize(self, line: str) -> list[str]:
         apart = line if self.form == "none" else normalize(line, "NFD")
         return [token for phoneme in apart.split() for token in _split_marks(phoneme)]
 
     @override
-    def join(self, tokens: Iterable[str]) -> str:
+    def detokenize(self, tokens: Iterable[str]) -> str:
         phonemes: list[str] = []
         for token in tokens:
             if not token.startswith(CIRCLE):
@@ -165,14 +164,14 @@ class Tagged(Tokenizer):
     kind: ClassVar[str] = "tagged"
 
     @override
-    def split(self, line: str) -> list[str]:
+    def tokenize(self, line: str) -> list[str]:
         letters, space, tags = line.rpartition(" ")
         if not space:
             return list(line)
         return [*letters, *re.findall("[ ;][^;]*", space + tags)]
 
     @override
-    def join(self, tokens: Iterable[str]) -> str:
+    def detokenize(self, tokens: Iterable[str]) -> str:
         return "".join(tokens)
 
 
@@ -188,11 +187,11 @@ class Words(Tokenizer):
     kind: ClassVar[str] = "words"
 
     @override
-    def split(self, line: str) -> list[str]:
+    def tokenize(self, line: str) -> list[str]:
         return [token for chunk in line.split() for token in _words(chunk)]
 
     @override
-    def join(self, tokens: Iterable[str]) -> str:
+    def detokenize(self, tokens: Iterable[str]) -> str:
         parts: list[str] = []
         glued = True
         for token in tokens:
@@ -266,7 +265,7 @@ class Subwords(Tokenizer):
         return int(self._processor.get_piece_size())
 
     @override
-    def split(self, line: str) -> list[str]:
+    def tokenize(self, line: str) -> list[str]:
         return list(self._processor.encode(subword_text(line), out_type=str))
 
     def pieces(self) -> list[str]:
@@ -282,7 +281,7 @@ class Subwords(Tokenizer):
         return list(self._processor.encode(list(texts), out_type=int))
 
     @override
-    def join(self, tokens: Iterable[str]) -> str:
+    def detokenize(self, tokens: Iterable[str]) -> str:
         return unescape(_squeezed("".join(tokens).replace(SPACE, " ")), RESERVED)
 
     @override

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from regard.choices import UnknownMode, either, names_of
 from regard.errors import ConfigError, InputError
 from regard.special_tokens import UNKNOWN
-from regard.text.vocabulary import SPECIALS
+from regard.text.vocabulary import SPECIAL_TOKENS
 
 MARK = "�"
 
@@ -41,7 +41,7 @@ def replace_unknown(
         modes = either(names_of(UnknownMode))
         raise ConfigError("search", [f"unknown = {mode!r}, but it must be {modes}"])
     if unknown is None:
-        unknown = [token == SPECIALS[UNKNOWN] for token in tokens]
+        unknown = [token == SPECIAL_TOKENS[UNKNOWN] for token in tokens]
     if mode == "mark" or weights is None or not source_tokens:
         return [MARK if missing else token for token, missing in zip(tokens, unknown, strict=True)]
     _check(len(tokens), len(source_tokens), weights)

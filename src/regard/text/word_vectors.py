@@ -20,7 +20,7 @@ from regard.errors import ConfigError, DataError, unreadable, unwritable
 
 @final
 @dataclass(frozen=True, eq=False)
-class Vectors:
+class WordVectors:
     """Words, the most frequent first, and a row of numbers for each."""
 
     words: tuple[str, ...]
@@ -49,7 +49,7 @@ class Vectors:
         best = np.argsort(-cosines, kind="stable")[: min(count, len(self.words) - 1)]
         return [(self.words[at], float(cosines[at])) for at in best]
 
-    def plane(self, count: int) -> Float[np.ndarray, "N 2"]:
+    def project_to_plane(self, count: int) -> Float[np.ndarray, "N 2"]:
         """Return the first words' places in the plane in which they lie farthest apart."""
         centered = self.numbers[:count] - self.numbers[:count].mean(axis=0)
         _, _, axes = np.linalg.svd(centered, full_matrices=False)
@@ -70,7 +70,7 @@ class Vectors:
             raise DataError(str(path), None, unwritable(error)) from None
 
     @classmethod
-    def load(cls, path: Path) -> "Vectors":
+    def load(cls, path: Path) -> "WordVectors":
         """Read a file; what is no vector is named with its line."""
         words, rows = [], []
         try:
@@ -113,7 +113,7 @@ def _row(numbers: Sequence[str], path: Path, line: int) -> Float[np.ndarray, "D"
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class How:
+class WordVectorConfig:
     """By which method vectors are learned, and how long."""
 
     method: VectorMethod = "skip-gram"
@@ -124,7 +124,7 @@ class How:
     seed: int = 1
 
 
-def learn_vectors(lines: Iterable[list[str]], how: How) -> Vectors:
+def train_word_vectors(lines: Iterable[list[str]], config: WordVectorConfig) -> WordVectors:
     """Learn from tokens (Mikolov et al. 2013) through gensim; the same vectors each time."""
     try:
         from gensim.models import Word2Vec
@@ -134,16 +134,16 @@ def learn_vectors(lines: Iterable[list[str]], how: How) -> Vectors:
     try:
         model: Any = Word2Vec(
             sentences=lines,
-            sg=int(how.method == "skip-gram"),
-            vector_size=how.size,
-            window=how.window,
-            min_count=how.min_count,
-            epochs=how.epochs,
-            seed=how.seed,
+            sg=int(config.method == "skip-gram"),
+            vector_size=config.size,
+            window=config.window,
+            min_count=config.min_count,
+            epochs=config.epochs,
+            seed=config.seed,
             # one thread, and with it one order
             workers=1,
         )
     except RuntimeError:
-        problem = f"min_count = {how.min_count}, but no token is seen so many times; 1 would do"
+        problem = f"min_count = {config.min_count}, but no token is seen so many times; 1 would do"
         raise ConfigError("embed", [problem]) from None
-    return Vectors(tuple(model.wv.index_to_key), np.asarray(model.wv.vectors, dtype=np.float32))
+    return WordVectors(tuple(model.wv.index_to_key), np.asarray(model.wv.vectors, dtype=np.float32))

@@ -141,7 +141,7 @@ def training_batches(
     corpus, config = job.corpus, job.config
     lengths = corpus.source_lengths, corpus.target_lengths
     buckets = Buckets(*lengths, config.batch_tokens, config.seed)
-    shapes = buckets.rooms() if job.model.device.type == "cuda" else None
+    shapes = buckets.padded_shapes() if job.model.device.type == "cuda" else None
     epoch, first = progress.epoch, progress.batch
     while True:
         rows = buckets.epoch(epoch)

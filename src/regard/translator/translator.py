@@ -196,7 +196,7 @@ class Translator:
             source_and_target = (pair.source, pair.symbols) if again else pair
             source, target = pair_of(source_and_target, f"pair {number}")
             line = self._tokenized(source, f"source {number}")
-            symbols = self.target.tokens(target) if isinstance(target, str) else target
+            symbols = self.target.tokenize(target) if isinstance(target, str) else target
             if not line.ids:
                 raise InputError(
                     f"source {number} is blank, but it must hold text; leaving it out would do"
@@ -210,7 +210,7 @@ class Translator:
             answers.append(
                 Translation(
                     source=source,
-                    text=target if isinstance(target, str) else self.target.line(tokens),
+                    text=target if isinstance(target, str) else self.target.detokenize(tokens),
                     source_tokens=line.tokens,
                     tokens=tuple(tokens),
                     unknown=tuple(word == UNKNOWN for word in words),
@@ -236,7 +236,7 @@ class Translator:
 
     def _ids(self, symbols: Sequence[str | None]) -> list[int]:
         """Look up symbols of a target; None is the unknown one, whatever is printed there."""
-        ids = self.target.vocabulary.ids
+        ids = self.target.vocabulary.encode
         return [UNKNOWN if symbol is None else ids([symbol])[0] for symbol in symbols]
 
     def _config(self, settings: Mapping[str, Any]) -> SearchConfig:
@@ -279,11 +279,11 @@ class Translator:
 
     def _prefix_ids(self, prefix: str | Sequence[str | None]) -> tuple[int, ...]:
         """Look up a prefix, given as text or as tokens; None is the unknown one."""
-        tokens = self.target.tokens(prefix) if isinstance(prefix, str) else prefix
+        tokens = self.target.tokenize(prefix) if isinstance(prefix, str) else prefix
         return tuple(UNKNOWN if token is None else self._known(token, "prefix") for token in tokens)
 
     def _known(self, token: str, what: str) -> int:
-        word = self.target.vocabulary.ids([token])[0]
+        word = self.target.vocabulary.encode([token])[0]
         if word == UNKNOWN:
             raise InputError(
                 f"{what} = {token!r}, but the model never writes it; a symbol of its targets "
@@ -295,7 +295,7 @@ class Translator:
         """Cut a line into what the model reads; a blank one has nothing to read."""
         if not isinstance(text, str):
             raise InputError(f"{name} is of type {type(text).__name__}, but it must be text")
-        tokens = self.source.tokens(text) if text.strip() else []
+        tokens = self.source.tokenize(text) if text.strip() else []
         most = self.max_source_length
         notes = []
         if len(tokens) > most:
@@ -304,7 +304,7 @@ class Translator:
                 f"what follows the first {most:,} was cut off"
             )
             tokens = tokens[:most]
-        ids = tuple(self.source.vocabulary.ids(tokens))
+        ids = tuple(self.source.vocabulary.encode(tokens))
         if ids and set(ids) == {UNKNOWN}:
             notes.append("the model knows no symbol of the source, so that its output is a guess")
         return TokenizedLine(text, tuple(tokens), ids, tuple(notes))
@@ -345,7 +345,7 @@ class Translator:
         )
 
     def _branch(self, node: TreeNode) -> Branch:
-        token = self.target.vocabulary.tokens([node.word])[0]
+        token = self.target.vocabulary.decode([node.word])[0]
         return Branch(node.parent, token, node.score, node.total, node.in_nbest)
 
     def _translation(self, prepared: PreparedLine, hypothesis: Hypothesis) -> Translation:
@@ -354,19 +354,19 @@ class Translator:
         mean = None if weights is None else weights.mean(axis=(1, 2))
         unknown = tuple(word == UNKNOWN for word in hypothesis.words)
         tokens = replace_unknown(
-            vocabulary.tokens(hypothesis.words),
+            vocabulary.decode(hypothesis.words),
             line.tokens,
             mean,
             prepared.unknown,
             unknown=unknown,
-            banned=frozenset(vocabulary.tokens(options.banned)),
+            banned=frozenset(vocabulary.decode(options.banned)),
         )
         notes = line.notes
         if hypothesis.cut:
             notes += (f"the output was stopped at {len(tokens):,} symbols, its greatest length",)
         return Translation(
             source=line.text,
-            text=self.target.line(tokens),
+            text=self.target.detokenize(tokens),
             source_tokens=line.tokens,
             tokens=tuple(tokens),
             unknown=unknown,
@@ -374,7 +374,7 @@ class Translator:
             rank_score=hypothesis.normalized(options.config.length_penalty),
             layers=weights,
             candidates=tuple(
-                tuple((vocabulary.tokens([word])[0], score) for word, score in place)
+                tuple((vocabulary.decode([word])[0], score) for word, score in place)
                 for place in hypothesis.candidates
             ),
             notes=notes,

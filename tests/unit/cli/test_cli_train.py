@@ -89,7 +89,7 @@ def test_several_columns_are_joined_by_a_space(run, tmp_path):
     words = ["tags.tsv", "--columns", "source=1,3", "target=2", *SHORT]
     assert run("train", *words, "--set", "text.source=words").code == 0
     known = load_model(tmp_path / "tags.regard").source.vocabulary
-    assert "PST" in [known.tokens([word])[0] for word in range(len(known))]
+    assert "PST" in [known.decode([word])[0] for word in range(len(known))]
 
 
 def test_a_resumed_run_that_is_finished_does_nothing(run, pairs, tmp_path):

@@ -284,7 +284,7 @@ class Short(Constraint):
         return 2
 
     def restrict(self, log_probs, requests, position, written):
-        log_probs[..., self.target.ids("A")] = NEVER
+        log_probs[..., self.target.encode("A")] = NEVER
 """
 
 

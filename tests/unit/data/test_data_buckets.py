@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.data.length_buckets import ROWS, WIDTHS, Buckets, few_widths, in_order
+from regard.data import length_buckets
+from regard.data.length_buckets import ROWS, WIDTHS, Buckets, batches_by_length, choose_widths
 
 CASES = int(os.environ.get("REGARD_CASES", "500"))
 many = settings(max_examples=CASES, deadline=None)
@@ -42,7 +43,7 @@ def test_every_row_comes_once_and_no_batch_is_over_the_budget(
 ):
     source, target = arrays(pairs)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(buckets, "WINDOW", window)
+        patch.setattr(length_buckets, "WINDOW", window)
         batches = Buckets(source, target, batch_tokens, seed).epoch(epoch)
     assert sorted(row for batch in batches for row in batch.tolist()) == list(range(len(pairs)))
     for batch in batches:
@@ -124,8 +125,8 @@ def test_a_million_pairs_take_seconds_and_several_windows():
 
 @many
 @given(given=st.lists(st.integers(0, 50), max_size=60), batch_tokens=budgets)
-def test_in_order_can_be_undone(given, batch_tokens):
-    batches, restored = in_order(np.array(given, dtype=np.int64), batch_tokens)
+def test_batches_by_length_can_be_undone(given, batch_tokens):
+    batches, restored = batches_by_length(np.array(given, dtype=np.int64), batch_tokens)
     computed = [given[row] for batch in batches for row in batch]
     assert computed == sorted(given)
     assert [computed[place] for place in restored] == given
@@ -134,8 +135,8 @@ def test_in_order_can_be_undone(given, batch_tokens):
         assert len(batch) == 1 or width * len(batch) <= batch_tokens
 
 
-def test_in_order_sorts_by_length_and_keeps_equals_as_they_came():
-    batches, restored = in_order(np.array([4, 1, 4, 2, 1]), 6)
+def test_batches_by_length_sorts_by_length_and_keeps_equals_as_they_came():
+    batches, restored = batches_by_length(np.array([4, 1, 4, 2, 1]), 6)
     assert [batch.tolist() for batch in batches] == [[1, 4], [3], [0], [2]]
     assert restored.tolist() == [3, 0, 4, 2, 1]
 
@@ -151,7 +152,7 @@ def test_no_other_widths_fill_up_less(pairs, most):
     def filled(chosen):
         return sum(n * (min(c for c in chosen if c >= w) - w) for w, n in pairs)
 
-    chosen = few_widths(widths, weights, most).tolist()
+    chosen = choose_widths(widths, weights, most).tolist()
     known = sorted(set(widths.tolist()))
     assert len(chosen) == min(most, len(known))
     assert sorted(set(chosen)) == chosen
@@ -164,19 +165,19 @@ def test_no_other_widths_fill_up_less(pairs, most):
 def test_batches_of_every_epoch_fit_into_few_shapes(pairs, batch_tokens, seed, epoch):
     source, target = arrays(pairs)
     made = Buckets(source, target, batch_tokens, seed)
-    rooms = made.rooms()
-    assert max(len(rooms.sources), len(rooms.targets)) <= WIDTHS
+    shapes = made.padded_shapes()
+    assert max(len(shapes.sources), len(shapes.targets)) <= WIDTHS
     for batch in made.epoch(epoch):
         given = len(batch), max(1, source[batch].max()), target[batch].max() + 1
-        roomy = rooms.shape(*given)
+        roomy = shapes.shape(*given)
         assert all(room >= size for room, size in zip(roomy, given, strict=True))
         assert roomy[0] % ROWS == 0
         assert roomy[0] - given[0] < ROWS
-        assert roomy[1] in rooms.sources
-        assert roomy[2] in rooms.targets
+        assert roomy[1] in shapes.sources
+        assert roomy[2] in shapes.targets
 
 
 def test_lines_of_one_length_are_not_filled_up():
     source = np.full(1000, 50, dtype=np.int32)
-    rooms = Buckets(source, source - 1, 80 * 51, 1).rooms()
-    assert rooms.shape(80, 50, 50) == (80, 50, 50)
+    shapes = Buckets(source, source - 1, 80 * 51, 1).padded_shapes()
+    assert shapes.shape(80, 50, 50) == (80, 50, 50)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from regard.data.unusual_characters import KINDS, oddities, script_of
+from regard.data.unusual_characters import KINDS, script_of, unusual_characters_in
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ from regard.data.unusual_characters import KINDS, oddities, script_of
     ],
 )
 def test_a_line_is_searched_for_unusual_characters(text, expected):
-    assert dict(oddities(text)) == expected
+    assert dict(unusual_characters_in(text)) == expected
     assert expected.keys() <= KINDS.keys()
 
 
@@ -52,7 +52,7 @@ def test_a_line_is_searched_for_unusual_characters(text, expected):
     ],
 )
 def test_a_word_of_two_alphabets_is_found_and_a_line_of_two_is_not(text, word):
-    assert dict(oddities(text)).get("mixed") == word
+    assert dict(unusual_characters_in(text)).get("mixed") == word
 
 
 def test_a_letter_knows_its_script():

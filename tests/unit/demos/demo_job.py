@@ -24,4 +24,4 @@ def texts(translator, lines):
 def side(name, lines):
     """Return how lines become ids, as their tokenizer and the lines themselves have it."""
     tokenizer = tokenizer_from_json({"kind": name})
-    return TextProcessor("NFC", tokenizer, Vocabulary.build(map(tokenizer.split, lines)))
+    return TextProcessor("NFC", tokenizer, Vocabulary.build(map(tokenizer.tokenize, lines)))

@@ -20,7 +20,7 @@ def test_the_new_state_asks_by_a_bilinear_score_and_is_read_out_with_its_context
     sides = [side("words", [line]) for line in PAIR]
     torch.manual_seed(0)
     model = build(made.model, *(len(each.vocabulary) for each in sides)).double().eval()
-    source = torch.tensor([sides[0].ids(PAIR[0])])
+    source = torch.tensor([sides[0].encode(PAIR[0])])
     memory, state = model.start(source, torch.ones_like(source, dtype=torch.bool))
     _, scored = model.step(state, torch.tensor([BOS]), memory)
     # by hand: h_t first, then what it looks at, then both side by side

@@ -64,7 +64,7 @@ def test_it_is_an_elman_network_without_attention_over_one_hot_symbols(filled):
 
 
 def last_state(demo, line):
-    ids = torch.tensor([demo.source.ids(line)])
+    ids = torch.tensor([demo.source.encode(line)])
     with torch.no_grad():
         return demo.models[0].encode(ids, torch.ones_like(ids, dtype=torch.bool)).keys[0, -1]
 

@@ -52,10 +52,10 @@ class CosineScore(ScoreFunction):
 
 @register_tokenizer("letter_pairs")
 class LetterPairs(Tokenizer):
-    def split(self, line):
+    def tokenize(self, line):
         return [line[i : i + 2] for i in range(0, len(line), 2)]
 
-    def join(self, tokens):
+    def detokenize(self, tokens):
         return "".join(tokens)
 
 
@@ -261,17 +261,17 @@ def test_a_file_that_names_nonsense_is_refused(tmp_path, requires, monkeypatch):
 def test_a_tokenizer_comes_back_by_its_name_and_is_like_any_other_of_its_kind():
     @extensions.register_tokenizer("mine")
     class Mine(Tokenizer):
-        def split(self, line):
+        def tokenize(self, line):
             return line.split("-")
 
-        def join(self, tokens):
+        def detokenize(self, tokens):
             return "-".join(tokens)
 
     assert Mine().to_json() == {"kind": "mine"}
     again = tokenizer_from_json({"kind": "mine"})
     assert again == Mine()
     assert hash(again) == hash(Mine())
-    assert again.split("a-b") == ["a", "b"]
+    assert again.tokenize("a-b") == ["a", "b"]
     with pytest.raises(ValueError, match="tokenizer mine has"):
         tokenizer_from_json({"kind": "mine", "model": ""})
 

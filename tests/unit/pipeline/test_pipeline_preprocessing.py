@@ -33,8 +33,8 @@ def prepared(folder, pairs, dev=None, **sections):
 def lines(made, corpus):
     """Read a corpus back as lines."""
     for source, target in (corpus[row] for row in range(len(corpus))):
-        words = made.source.vocabulary.tokens(source), made.target.vocabulary.tokens(target)
-        yield made.source.line(words[0]), made.target.line(words[1])
+        words = made.source.vocabulary.decode(source), made.target.vocabulary.decode(target)
+        yield made.source.detokenize(words[0]), made.target.detokenize(words[1])
 
 
 def several(count=200):
@@ -69,10 +69,10 @@ def test_the_split_is_the_same_in_any_order(tmp_path):
 def test_what_is_held_out_teaches_no_symbol(tmp_path):
     made = prepared(tmp_path, several(), data={"dev_fraction": 0.1})
     trained = "".join(source for source, _ in lines(made, made.corpus))
-    assert set(made.source.vocabulary.symbols[4:]) == set(trained)
+    assert set(made.source.vocabulary.tokens[4:]) == set(trained)
     given = prepared(tmp_path / "dev", [("ab", "cd")], dev=[("xy", "zw")])
-    assert given.source.vocabulary.symbols[4:] == ("a", "b")
-    assert given.target.vocabulary.symbols[4:] == ("c", "d")
+    assert given.source.vocabulary.tokens[4:] == ("a", "b")
+    assert given.target.vocabulary.tokens[4:] == ("c", "d")
 
 
 def test_pairs_to_validate_on_can_be_given(tmp_path):
@@ -123,8 +123,8 @@ def test_a_vocabulary_holds_no_more_than_is_said(tmp_path):
 def test_symbols_that_are_seen_too_few_times_are_unknown(tmp_path):
     pairs, dev = [("aab", "xy"), ("ac", "xx")], [("abc", "xy")]
     made = prepared(tmp_path, pairs, dev=dev, text={"min_count": 2})
-    assert made.source.vocabulary.symbols[4:] == ("a",)
-    assert made.target.vocabulary.symbols[4:] == ("x",)
+    assert made.source.vocabulary.tokens[4:] == ("a",)
+    assert made.target.vocabulary.tokens[4:] == ("x",)
     shared = prepared(
         tmp_path / "shared",
         [("ab", "bc"), ("d", "d")],
@@ -132,23 +132,23 @@ def test_symbols_that_are_seen_too_few_times_are_unknown(tmp_path):
         text={"min_count": 2} | {"shared_vocabulary": True},
     )
     # once on each side is twice
-    assert shared.source.vocabulary.symbols[4:] == ("b", "d")
+    assert shared.source.vocabulary.tokens[4:] == ("b", "d")
 
 
 def test_pieces_of_words_are_known_however_few(tmp_path):
     pairs = [("a b c d", "e f g"), ("a b", "e f")]
     text = {"source": "bpe", "source_vocabulary_size": 20, "target": "whitespace", "min_count": 2}
     made = prepared(tmp_path, pairs, dev=[("a", "e")], text=text)
-    assert 1 not in made.source.ids("a b c d")
-    assert made.target.vocabulary.symbols[4:] == ("e", "f")
+    assert 1 not in made.source.encode("a b c d")
+    assert made.target.vocabulary.tokens[4:] == ("e", "f")
 
 
 @pytest.mark.parametrize(("form", "line"), [("NFC", "ǎː n"), ("NFD", "a\u030cː n")])
 def test_sounds_and_their_marks_are_cut_and_come_back_in_the_form_of_the_data(tmp_path, form, line):
     data, text = {"normalization": form}, {"target": "phonemes"}
     made = prepared(tmp_path, [("an", "ǎː n")], dev=[("na", "n ǎː")], data=data, text=text)
-    assert set(made.target.vocabulary.symbols[4:]) == {"a", "◌\u030c", "◌ː", "n"}
-    assert made.target.line(made.target.tokens("ǎː n")) == line
+    assert set(made.target.vocabulary.tokens[4:]) == {"a", "◌\u030c", "◌ː", "n"}
+    assert made.target.detokenize(made.target.tokenize("ǎː n")) == line
     assert made.dev[0][1] == [" ".join(reversed(line.split()))]
     # opened as it was made
     again = prepared(tmp_path, [("an", "ǎː n")], dev=[("na", "n ǎː")], data=data, text=text)
@@ -160,7 +160,7 @@ def test_both_sides_can_have_one_vocabulary(tmp_path):
         tmp_path, [("ab", "bc"), ("ba", "cd")], dev=[("a", "b")], text={"shared_vocabulary": True}
     )
     assert made.source == made.target
-    assert set(made.source.vocabulary.symbols[4:]) == set("abcd")
+    assert set(made.source.vocabulary.tokens[4:]) == set("abcd")
 
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe"])
@@ -178,8 +178,8 @@ def test_pieces_of_words_are_learned_from_the_training_pairs(tmp_path, kind):
     made = prepared(tmp_path, pairs, dev=[("zzz", "regarded")], text=said)
     assert isinstance(made.source.tokenizer, Subwords)
     assert next(lines(made, made.corpus)) == pairs[0]
-    assert len(made.source.ids(pairs[0][0])) < len(pairs[0][0])
-    assert not any("z" in symbol for symbol in made.source.vocabulary.symbols)
+    assert len(made.source.encode(pairs[0][0])) < len(pairs[0][0])
+    assert not any("z" in symbol for symbol in made.source.vocabulary.tokens)
 
 
 @pytest.fixture

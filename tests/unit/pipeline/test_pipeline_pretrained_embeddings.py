@@ -8,7 +8,7 @@ from pipeline_cases import QUICK, digits, tsv
 import regard
 from regard.cli import main
 from regard.errors import ConfigError
-from regard.text.word_vectors import Vectors
+from regard.text.word_vectors import WordVectors
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def vectors(tmp_path):
     """Vectors of three digits, and of what no pair has."""
     path = tmp_path / "v.txt"
     numbers = np.arange(16, dtype=np.float32).reshape(4, 4) + 1
-    Vectors(("1", "2", "3", "x"), numbers).save(path)
+    WordVectors(("1", "2", "3", "x"), numbers).save(path)
     return path
 
 
@@ -28,12 +28,12 @@ def test_symbols_begin_with_their_vectors_in_one_scale(vectors, capsys):
     still = {"learning_rate": 1e-9, "warmup_steps": 0, "quiet": False, "hidden_size": 5}
     translator = trained(vectors, **still)
     assert "3 of 14 source symbols and 3 of 14 target symbols begin" in capsys.readouterr().err
-    known = Vectors.load(vectors)
+    known = WordVectors.load(vectors)
     scale = 1 / np.linalg.norm(known.numbers, axis=1).mean()
     side, weight = translator.source, translator.models[0].source_embedding.weight
     assert weight.shape[1] == 4
     for symbol in "123":
-        (at,) = side.vocabulary.ids([symbol])
+        (at,) = side.vocabulary.encode([symbol])
         expected = torch.from_numpy(known.numbers[known.rows[symbol]] * scale)
         assert torch.allclose(weight[at], expected, atol=1e-5)
 
@@ -63,7 +63,7 @@ def test_the_command_learns_prints_draws_and_says_what_is_next(tmp_path, capsys,
     assert "nearest, by cosine" in printed.out
     assert "6 words of 8 numbers in text.vectors.txt" in printed.out
     assert "--embeddings text.vectors.txt" in printed.err
-    assert Vectors.load(tmp_path / "text.vectors.txt").words[0] == "the"
+    assert WordVectors.load(tmp_path / "text.vectors.txt").words[0] == "the"
     drawn = (tmp_path / "map.svg").read_text(encoding="utf-8")
     assert drawn.count("<circle") == 6
     assert ">the</text>" in drawn
@@ -84,4 +84,4 @@ def test_vectors_are_learned_of_the_tokens_that_are_asked_for(tmp_path, kind, ex
     text, out = tmp_path / "text.txt", tmp_path / "v.txt"
     text.write_text("ǎː t͡ʃ\n" * 30, encoding="utf-8")
     assert main(["embed", str(text), "--out", str(out), "--size=2", f"--tokens={kind}"]) == 0
-    assert set(Vectors.load(out).words) == expected
+    assert set(WordVectors.load(out).words) == expected

@@ -37,7 +37,7 @@ def refusal(kind, *given, **options):
 
 def test_symbols_keep_their_ids_and_new_ones_come_behind(model):
     old, new = regard.load(model), tuned(model)
-    before, after = (x.members[0].source.vocabulary.symbols for x in (old, new))
+    before, after = (x.members[0].source.vocabulary.tokens for x in (old, new))
     assert after[: len(before)] == before
     assert set(after[len(before) :]) >= {"a", "b", "c"}
     assert new.settings.model == old.settings.model
@@ -49,9 +49,9 @@ def test_sounds_are_cut_as_the_model_cuts_them(tmp_path):
     quick([("an", "ǎː n"), ("na", "n ǎː")] * 10, out=out, text={"target": "phonemes"})
     new = tuned(out, [("en", "ěʰ n"), ("ne", "n ěʰ")] * 10)
     side = regard.load(out).members[0].target
-    assert set(side.vocabulary.symbols[4:]) == {"a", "n", "◌\u030c", "◌ː"}
+    assert set(side.vocabulary.tokens[4:]) == {"a", "n", "◌\u030c", "◌ː"}
     assert new.members[0].target.tokenizer == side.tokenizer
-    added = new.members[0].target.vocabulary.symbols[len(side.vocabulary) :]
+    added = new.members[0].target.vocabulary.tokens[len(side.vocabulary) :]
     assert set(added) == {"e", "◌ʰ"}
 
 
@@ -176,7 +176,7 @@ def test_a_run_goes_on_from_the_model_it_began_from_alone(model, tmp_path):
 
 def test_a_vocabulary_is_extended_by_symbols():
     one, other = (Vocabulary.build([line]) for line in (["b", "b", "a"], ["c", "a"]))
-    assert one.extended(other).symbols[4:] == ("b", "a", "c")
+    assert one.extended(other).tokens[4:] == ("b", "a", "c")
     assert one.extended(one) == one
 
 

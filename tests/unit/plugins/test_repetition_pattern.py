@@ -7,13 +7,13 @@ from regard.symbols import BOS, EOS, PAD
 
 from regard.plugins.repetition_pattern import RepetitionPattern
 from regard.search import NEVER, Request, search
-from regard.text.vocabulary import SPECIALS, Vocabulary
+from regard.text.vocabulary import SPECIAL_TOKENS, Vocabulary
 from regard.translator import Translator
 from search_options import wanted
 from small_models import SOURCE, TARGET, saved, side
 
 # id 9 is a mark
-VOCABULARY = Vocabulary((*SPECIALS, *"klmno、qrstu"))
+VOCABULARY = Vocabulary((*SPECIAL_TOKENS, *"klmno、qrstu"))
 
 
 @pytest.mark.parametrize("name", ["bahdanau2015", "vaswani2017"])
@@ -25,7 +25,7 @@ def test_a_pattern_is_followed_and_nothing_is_copied(name, beam_size, temperatur
     fixed = [{at: 9 for at, word in enumerate(source) if word == 9} for source in sources]
     barred = [frozenset([*source, 9]) for source in sources]
     requests = [
-        Request(source, source_tokens=tuple(VOCABULARY.tokens(source))) for source in sources
+        Request(source, source_tokens=tuple(VOCABULARY.decode(source))) for source in sources
     ]
     options = wanted(
         beam_size=beam_size,

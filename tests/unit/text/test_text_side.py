@@ -11,9 +11,9 @@ from regard.text.vocabulary import Vocabulary
 
 def test_a_line_is_normalized_cut_and_numbered():
     side = TextProcessor("NFC", Characters(), Vocabulary.build([["é", "a"], ["a"]]))
-    assert side.tokens("e\u0301a") == ["é", "a"]
-    assert side.ids("e\u0301a!") == [5, 4, UNKNOWN]
-    assert side.line(side.vocabulary.tokens([5, 4])) == "éa"
+    assert side.tokenize("e\u0301a") == ["é", "a"]
+    assert side.encode("e\u0301a!") == [5, 4, UNKNOWN]
+    assert side.detokenize(side.vocabulary.decode([5, 4])) == "éa"
 
 
 def test_a_side_comes_back_from_json():

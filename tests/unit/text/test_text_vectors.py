@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from regard.errors import ConfigError, DataError
-from regard.text.word_vectors import How, Vectors, learn_vectors
+from regard.text.word_vectors import WordVectorConfig, WordVectors, train_word_vectors
 
 ANIMALS = ("cat", "dog", "fox", "paw", "tail", "fur", "bark")
 METALS = ("iron", "gold", "tin", "ore", "mine", "coin", "rust")
@@ -17,7 +17,9 @@ LINES = [
 
 
 def by_hand():
-    return Vectors(("a", "b", "c", "d"), np.array([[1, 0], [2, 0.1], [0, 1], [-1, 0]], np.float32))
+    return WordVectors(
+        ("a", "b", "c", "d"), np.array([[1, 0], [2, 0.1], [0, 1], [-1, 0]], np.float32)
+    )
 
 
 def test_neighbours_are_those_of_the_smallest_angle():
@@ -28,13 +30,13 @@ def test_neighbours_are_those_of_the_smallest_angle():
 
 
 def test_a_plane_keeps_what_lies_in_one():
-    placed = by_hand().plane(4)
+    placed = by_hand().project_to_plane(4)
     numbers = by_hand().numbers
     for one in range(4):
         for other in range(4):
             near = np.linalg.norm(placed[one] - placed[other])
             assert near == pytest.approx(np.linalg.norm(numbers[one] - numbers[other]), abs=1e-5)
-    line = Vectors(("a", "b"), np.array([[1.0], [3.0]], np.float32)).plane(2)
+    line = WordVectors(("a", "b"), np.array([[1.0], [3.0]], np.float32)).project_to_plane(2)
     assert line.shape == (2, 2)
 
 
@@ -42,7 +44,7 @@ def test_what_is_saved_is_what_is_read(tmp_path):
     path = tmp_path / "v.txt"
     by_hand().save(path)
     assert path.read_text().splitlines()[:2] == ["4 2", "a 1 0"]
-    read = Vectors.load(path)
+    read = WordVectors.load(path)
     assert read.words == by_hand().words
     np.testing.assert_allclose(read.numbers, by_hand().numbers, rtol=1e-5)
 
@@ -66,16 +68,16 @@ def test_what_holds_no_vectors_is_named(tmp_path, content, problem):
     path = tmp_path / "v.txt"
     path.write_bytes(content)
     with pytest.raises(DataError) as caught:
-        Vectors.load(path)
+        WordVectors.load(path)
     assert problem in str(caught.value)
     with pytest.raises(DataError, match="no such file"):
-        Vectors.load(tmp_path / "none")
+        WordVectors.load(tmp_path / "none")
 
 
 @pytest.mark.parametrize("method", ["skip-gram", "cbow"])
 def test_words_of_like_company_are_neighbours_and_twice_the_same(method):
-    how = How(method=method, size=12, window=5, min_count=1, epochs=30)
-    found, again = (learn_vectors(LINES, how) for _ in range(2))
+    how = WordVectorConfig(method=method, size=12, window=5, min_count=1, epochs=30)
+    found, again = (train_word_vectors(LINES, how) for _ in range(2))
     for words in (ANIMALS, METALS):
         for word in words:
             assert {other for other, _ in found.nearest(word, 4)} <= set(words)
@@ -85,4 +87,4 @@ def test_words_of_like_company_are_neighbours_and_twice_the_same(method):
 
 def test_words_that_are_too_rare_are_said():
     with pytest.raises(ConfigError, match="min_count = 9, but no token is seen so many times"):
-        learn_vectors([["a", "b"]], How(min_count=9))
+        train_word_vectors([["a", "b"]], WordVectorConfig(min_count=9))

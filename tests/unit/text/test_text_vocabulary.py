@@ -12,21 +12,21 @@ from text_cases import CASES, HARD
 
 from regard.errors import ConfigError, InputError
 from regard.special_tokens import BOS, EOS, PAD, UNKNOWN
-from regard.text.vocabulary import SPECIALS, Vocabulary
+from regard.text.vocabulary import SPECIAL_TOKENS, Vocabulary
 
 texts = st.lists(st.lists(st.sampled_from(HARD) | st.text(max_size=2), max_size=7), max_size=5)
 
 
 def test_the_specials_stand_at_the_ids_that_models_know():
-    symbols = Vocabulary.build([]).symbols
-    assert symbols == ("<pad>", "<unk>", "<s>", "</s>")
-    written = [symbols[i] for i in (PAD, UNKNOWN, BOS, EOS)]
+    tokens = Vocabulary.build([]).tokens
+    assert tokens == ("<pad>", "<unk>", "<s>", "</s>")
+    written = [tokens[i] for i in (PAD, UNKNOWN, BOS, EOS)]
     assert written == ["<pad>", "<unk>", "<s>", "</s>"]
 
 
 def test_the_most_frequent_come_first_and_ties_go_by_code_point():
     built = Vocabulary.build([["b", "é", "a", "z"], ["z", "苹", "b", "z"]])
-    assert built.symbols[4:] == ("z", "b", "a", "é", "苹")
+    assert built.tokens[4:] == ("z", "b", "a", "é", "苹")
 
 
 def test_the_order_of_lines_does_not_matter():
@@ -36,7 +36,7 @@ def test_the_order_of_lines_does_not_matter():
 
 def test_the_bound_counts_the_specials_and_cuts_the_rarest():
     built = Vocabulary.build([["a", "b", "b", "c", "c", "c"]], max_size=6)
-    assert built.symbols[4:] == ("c", "b")
+    assert built.tokens[4:] == ("c", "b")
     assert len(built) == 6
     assert len(Vocabulary.build([["a"]], max_size=1000)) == 5
 
@@ -46,22 +46,22 @@ def test_a_bound_that_leaves_no_room_is_refused(max_size):
     with pytest.raises(ConfigError) as caught:
         Vocabulary.build([["a"]], max_size)
     assert str(caught.value) == (
-        f"text: max_size = {max_size}, but it must leave room for a symbol beside the four "
+        f"text: max_size = {max_size}, but it must leave room for a token beside the four "
         "specials; 5 or more would do"
     )
 
 
 def test_ids_and_tokens_are_each_others_way_back():
-    vocabulary = Vocabulary((*SPECIALS, "a", "b"))
-    assert vocabulary.ids(["b", "a", "b"]) == [5, 4, 5]
-    assert vocabulary.tokens([5, 4, 5]) == ["b", "a", "b"]
-    assert vocabulary.tokens([2, 1, 3, 0]) == ["<s>", "<unk>", "</s>", "<pad>"]
-    assert vocabulary.tokens(np.array([4, 1])) == ["a", "<unk>"]
+    vocabulary = Vocabulary((*SPECIAL_TOKENS, "a", "b"))
+    assert vocabulary.encode(["b", "a", "b"]) == [5, 4, 5]
+    assert vocabulary.decode([5, 4, 5]) == ["b", "a", "b"]
+    assert vocabulary.decode([2, 1, 3, 0]) == ["<s>", "<unk>", "</s>", "<pad>"]
+    assert vocabulary.decode(np.array([4, 1])) == ["a", "<unk>"]
 
 
 def test_a_token_that_is_not_known_is_unknown():
-    vocabulary = Vocabulary((*SPECIALS, "a"))
-    assert vocabulary.ids(["A", "a", ""]) == [1, 4, 1]
+    vocabulary = Vocabulary((*SPECIAL_TOKENS, "a"))
+    assert vocabulary.encode(["A", "a", ""]) == [1, 4, 1]
     assert "a" in vocabulary
     assert "A" not in vocabulary
     assert 4 not in vocabulary
@@ -69,33 +69,33 @@ def test_a_token_that_is_not_known_is_unknown():
 
 def test_a_text_symbol_that_looks_like_a_special_is_an_ordinary_symbol():
     vocabulary = Vocabulary.build([["<s>", "<unk>", "<s>"]])
-    assert vocabulary.ids(["<s>", "<unk>", "</s>"]) == [4, 5, UNKNOWN]
+    assert vocabulary.encode(["<s>", "<unk>", "</s>"]) == [4, 5, UNKNOWN]
     assert "<s>" in vocabulary
     assert "</s>" not in vocabulary
-    assert vocabulary.tokens([2, 4]) == ["<s>", "<s>"]
+    assert vocabulary.decode([2, 4]) == ["<s>", "<s>"]
     assert Vocabulary.from_json(vocabulary.to_json()) == vocabulary
 
 
 @pytest.mark.parametrize("i", [-1, 5, 6])
 def test_an_id_that_there_is_not_is_refused(i):
     with pytest.raises(InputError, match=f"^id = {i}, but it must be at least 0 and below 5$"):
-        Vocabulary((*SPECIALS, "a")).tokens([4, i])
+        Vocabulary((*SPECIAL_TOKENS, "a")).decode([4, i])
 
 
 def test_what_is_seen_too_few_times_is_unknown():
     lines = ["abca", "ab", "d"]
-    assert Vocabulary.build(lines, min_count=2).symbols[4:] == ("a", "b")
-    assert Vocabulary.build(lines, min_count=3).symbols[4:] == ("a",)
-    assert Vocabulary.build(lines, max_size=5, min_count=2).symbols[4:] == ("a",)
-    assert Vocabulary.build(lines, min_count=2).ids("cad") == [1, 4, 1]
-    assert Vocabulary.build([], min_count=2).symbols == SPECIALS
+    assert Vocabulary.build(lines, min_count=2).tokens[4:] == ("a", "b")
+    assert Vocabulary.build(lines, min_count=3).tokens[4:] == ("a",)
+    assert Vocabulary.build(lines, max_size=5, min_count=2).tokens[4:] == ("a",)
+    assert Vocabulary.build(lines, min_count=2).encode("cad") == [1, 4, 1]
+    assert Vocabulary.build([], min_count=2).tokens == SPECIAL_TOKENS
 
 
 def test_a_vocabulary_of_nothing_but_the_unknown_is_refused():
     with pytest.raises(ConfigError) as caught:
         Vocabulary.build(["abca", "ab"], min_count=4)
     assert str(caught.value) == (
-        "text: min_count = 4, but no symbol of a side is seen so many times; 3 would do"
+        "text: min_count = 4, but no token of a side is seen so many times; 3 would do"
     )
 
 
@@ -106,10 +106,10 @@ def test_every_token_of_the_text_is_known_and_comes_back_also_from_json(lines):
     counts = Counter(token for line in lines for token in line)
     assert len(vocabulary) == 4 + len(counts)
     for line in lines:
-        ids = vocabulary.ids(line)
-        assert vocabulary.tokens(ids) == line
+        ids = vocabulary.encode(line)
+        assert vocabulary.decode(ids) == line
         assert all(i > 3 for i in ids)
-    ranks = [counts[symbol] for symbol in vocabulary.symbols[4:]]
+    ranks = [counts[token] for token in vocabulary.tokens[4:]]
     assert ranks == sorted(ranks, reverse=True)
     assert Vocabulary.from_json(json.loads(json.dumps(vocabulary.to_json()))) == vocabulary
 
@@ -120,12 +120,18 @@ def test_every_token_of_the_text_is_known_and_comes_back_also_from_json(lines):
         ({"a": 1}, "vocabulary is of type dict, but it must be a list of strings"),
         ("abcd", "vocabulary is of type str, but it must be a list of strings"),
         (None, "vocabulary is of type NoneType, but it must be a list of strings"),
-        ([*SPECIALS, 7], "vocabulary[4] is of type int, but it must be a string"),
-        ([*SPECIALS, "b", None], "vocabulary[5] is of type NoneType, but it must be a string"),
-        ([*SPECIALS, "b", ["b"]], "vocabulary[5] is of type list, but it must be a string"),
-        ([*SPECIALS, "b", "é", "é"], r"vocabulary[6] = '\xe9', but it must be new: it stands at 5"),
+        ([*SPECIAL_TOKENS, 7], "vocabulary[4] is of type int, but it must be a string"),
         (
-            [*SPECIALS, "a\ud800"],
+            [*SPECIAL_TOKENS, "b", None],
+            "vocabulary[5] is of type NoneType, but it must be a string",
+        ),
+        ([*SPECIAL_TOKENS, "b", ["b"]], "vocabulary[5] is of type list, but it must be a string"),
+        (
+            [*SPECIAL_TOKENS, "b", "é", "é"],
+            r"vocabulary[6] = '\xe9', but it must be new: it stands at 5",
+        ),
+        (
+            [*SPECIAL_TOKENS, "a\ud800"],
             r"vocabulary[4] = 'a\ud800', but it must be text that UTF-8 can hold",
         ),
         ([], "vocabulary lacks the specials, but it must begin with <pad> <unk> <s> </s>"),
@@ -134,7 +140,7 @@ def test_every_token_of_the_text_is_known_and_comes_back_also_from_json(lines):
             "vocabulary lacks the specials, but it must begin with <pad> <unk> <s> </s>",
         ),
         (
-            [*SPECIALS[:3], "a", "</s>"],
+            [*SPECIAL_TOKENS[:3], "a", "</s>"],
             "vocabulary lacks the specials, but it must begin with <pad> <unk> <s> </s>",
         ),
     ],
@@ -151,15 +157,15 @@ def test_a_vocabulary_made_by_hand_is_checked_too():
 
 def test_a_symbol_of_a_million_characters_does_not_flood_the_sentence():
     with pytest.raises(ValueError, match=r"it stands at 4$") as caught:
-        Vocabulary((*SPECIALS, "a" * 10**6, "a" * 10**6))
+        Vocabulary((*SPECIAL_TOKENS, "a" * 10**6, "a" * 10**6))
     assert len(str(caught.value)) < 120
 
 
 def test_symbols_are_known_by_their_spelling():
     one, other = Vocabulary.build(["aabc<s>"]), Vocabulary.build(["ccbx"])
-    known = dict(zip(one.symbols, one.ids_in(other), strict=True))
-    assert other.symbols[known["c"]] == "c"
-    assert other.symbols[known["b"]] == "b"
+    known = dict(zip(one.tokens, one.ids_in(other), strict=True))
+    assert other.tokens[known["c"]] == "c"
+    assert other.tokens[known["b"]] == "b"
     assert known["a"] == PAD
     ids = one.ids_in(other)
     # what the source's side does not know cannot be written by the target's

@@ -22,7 +22,7 @@ from small_models import LOOKS, SIZES, SOURCE, TARGET, saved, side
 
 def forced(saved, line, words):
     """Score words and EOS by the model itself, of one line alone: [T,V] and [T,L,H,S]."""
-    source = torch.tensor([saved.source.ids(line)])
+    source = torch.tensor([saved.source.encode(line)])
     fed = torch.tensor([[BOS, *words]])
     with torch.no_grad():
         mask = torch.ones_like(source, dtype=torch.bool)
@@ -38,7 +38,7 @@ def test_a_translation_tells_tokens_scores_and_looks_that_are_the_models(name, b
     for line, found in zip(
         LINES, Translator(model).translate(LINES, beam_size=beam_size), strict=True
     ):
-        words = model.target.vocabulary.ids(found.tokens)
+        words = model.target.vocabulary.encode(found.tokens)
         # a symbol that was copied for an unknown one is unknown to the targets
         assert set(found.tokens) <= {*SOURCE, *TARGET, "�"}
         assert found.source == line
@@ -205,6 +205,6 @@ def test_the_two_sides_of_a_model_can_be_reached():
     model = saved()
     translator = Translator(model)
     assert (translator.source, translator.target) == (model.source, model.target)
-    assert translator.source.tokens("cab") == ["c", "a", "b"]
+    assert translator.source.tokenize("cab") == ["c", "a", "b"]
     # behind four that every vocabulary begins with
-    assert translator.target.ids("kl") == [4, 5]
+    assert translator.target.encode("kl") == [4, 5]

@@ -71,11 +71,11 @@ def test_of_several_ways_to_write_a_text_the_best_is_an_alternative():
     fewer = 0
     for line in LINES:
         found = Translator(model).translate(line, banned=banned, unknown="mark", **asked)
-        words = frozenset(model.target.vocabulary.ids(banned))
-        request = Request(tuple(model.source.ids(line)))
+        words = frozenset(model.target.vocabulary.encode(banned))
+        request = Request(tuple(model.source.encode(line)))
         (every,) = search([model.model], [request], wanted(**asked, banned=words))
         written = [
-            "".join(model.target.vocabulary.tokens(x.words)).replace("<unk>", "�") for x in every
+            "".join(model.target.vocabulary.decode(x.words)).replace("<unk>", "�") for x in every
         ]
         ways = {
             text: [x for x, y in zip(every, written, strict=True) if y == text] for text in written

@@ -259,7 +259,7 @@ class Shouts(Constraint):
     """No token of the last four letters."""
 
     def restrict(self, log_probs, requests, position, written):
-        log_probs[..., self.target.ids("rstu")] = NEVER
+        log_probs[..., self.target.encode("rstu")] = NEVER
 
 
 def test_a_constraint_is_one_of_its_own_and_nothing_is_imported_for_it(translator):
@@ -295,7 +295,7 @@ def test_options_can_be_checked_without_a_line():
     options = own.search_options(nbest=5, banned=["k"], candidates=2, tree=True)
     assert options.config == replace(own.settings.search, nbest=5, beam_size=5)
     assert (options.num_candidates, options.keep_tree) == (2, True)
-    assert options.banned == {own.target.vocabulary.ids(["k"])[0]}
+    assert options.banned == {own.target.vocabulary.encode(["k"])[0]}
     assert own.search_options(temperature=1.0).config.beam_size == 1
     sentence = "prefix = 'x', but the model never writes it; a symbol of its targets would do"
     assert refusal(InputError, own.search_options, prefix="x") == sentence
