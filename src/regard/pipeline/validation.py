@@ -18,6 +18,7 @@ from regard.errors import InputError
 from regard.metrics.lines import edit_statistics
 from regard.metrics.scores import LOWER_IS_BETTER, evaluate
 from regard.models.seq2seq import Seq2Seq
+from regard.pipeline import messages
 from regard.pipeline.preprocessing import TrainingData, write_text
 from regard.search.tiles import rows_of
 from regard.store import Saved
@@ -115,10 +116,7 @@ class Validator:
             sides = batch.source, batch.source_mask, batch.fed, batch.target, batch.target_mask
             total += float(model.loss(*sides))
         if not math.isfinite(total):
-            raise InputError(
-                f"the loss on held-out pairs is {total}, but it must be a number; "
-                "a smaller train.learning_rate would do"
-            )
+            raise InputError(messages.infinite_loss(total))
         return total / tokens
 
 
