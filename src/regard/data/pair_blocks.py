@@ -121,8 +121,8 @@ def _cut(content: bytes, *, is_first: bool) -> PairBlock | None:
     content = content.removeprefix(BOM) if is_first else content
     if b"\r" in content:
         content = content.replace(b"\r\n", b"\n")
-        content = content if content.endswith(b"\n") else content.removesuffix(b"\r")
-    content = content.removesuffix(b"\n")
+    # of the last line of a file, the end may be missing
+    content = content[:-1] if content.endswith(b"\n") else content.removesuffix(b"\r")
     separators = content.translate(None, _NOT_SEPARATORS)
     if separators + b"\n" != b"\t\n" * (len(separators) // 2 + 1):
         return None

@@ -8,6 +8,7 @@ from regard.data.pairs import read_lines
 from regard.errors import ConfigError, DataError
 from regard.metrics.alignment_error_rate import Gold, Link, alignment_error_rate, links, words_of
 from regard.metrics.corpus_scores import MetricScore
+from regard.pipeline import messages
 from regard.text.normalization import normalize
 from regard.text.text_processor import TextProcessor
 from regard.translator import Translator
@@ -21,16 +22,14 @@ def read_gold_alignments(path: Path) -> tuple[list[Gold], int]:
     for number, line in read_lines(str(path)):
         columns = line.split("\t")
         if len(columns) != 3:
-            problem = f"it has {len(columns)} columns, but it must have three"
-            would = "source words, target words and links such as 1-1 2p3 would do"
-            raise DataError(str(path), number, f"{problem}; {would}")
+            raise DataError(str(path), number, messages.wrong_columns(len(columns)))
         source, target = (tuple(column.split()) for column in columns[:2])
         marks = [_LINK.fullmatch(word) for word in columns[2].split()]
         named = [(mark[2], int(mark[1]) - 1, int(mark[3]) - 1) for mark in marks if mark]
         if len(named) < len(marks) or not source or not target:
-            wrong = next((w for w in columns[2].split() if not _LINK.fullmatch(w)), "a blank side")
-            problem = f"{wrong} is no link, but each must name two words"
-            raise DataError(str(path), number, f"{problem}; 1-1, or 1p1 if unsure, would do")
+            wrong = [word for word in columns[2].split() if not _LINK.fullmatch(word)]
+            problem = messages.no_link(wrong[0]) if wrong else messages.BLANK_SIDE
+            raise DataError(str(path), number, problem)
         inside = [x for x in named if 0 <= x[1] < len(source) and 0 <= x[2] < len(target)]
         beyond += len(named) - len(inside)
         sure = frozenset((i, j) for kind, i, j in inside if kind == "-")
@@ -46,8 +45,7 @@ def evaluate_alignments(
 ) -> MetricScore:
     """Force every target through the model, and score where it looked."""
     if translator.models[0].attention_shape is None:
-        problem = "the model has no attention, but alignments are read from it"
-        raise ConfigError("evaluate", [f"{problem}; one that looks, as bahdanau2015, would do"])
+        raise ConfigError("evaluate", [messages.NO_ATTENTION])
     predicted = []
     for number, gold in enumerate(golds, start=1):
         predicted.append(_links(translator, gold, path, number))
@@ -68,7 +66,7 @@ def _links(translator: Translator, gold: Gold, path: Path, number: int) -> set[L
     if source is None or target is None or answer.attention is None:
         # a line that is too long was said to be cut
         problem = next(iter(answer.notes), "the model cuts it into other letters than it has")
-        raise DataError(str(path), number, f"{problem}; leaving the line out would do")
+        raise DataError(str(path), number, messages.unaligned(problem))
     # the last row is the end's
     return links(answer.attention[:-1], source, target)
 

@@ -21,6 +21,7 @@ from regard.config.toml import Tree, merge_trees, settings_from, to_tree
 from regard.errors import ConfigError
 from regard.kernels import has_bfloat16
 from regard.models import paper_sizes, preset
+from regard.pipeline import messages
 from regard.pipeline.corpus_profile import MAX_WORDS, CorpusProfile, SideProfile
 
 SUBWORDS = ("unigram", "bpe")
@@ -68,9 +69,7 @@ def auto_configure(
     On a GPU, models are wider and train for longer in the same time.
     """
     if wrong := [section for section in explicit if not isinstance(explicit[section], dict)]:
-        raise ConfigError(
-            "settings", [f"{x} = {explicit[x]}, but it must be a section of its own" for x in wrong]
-        )
+        raise ConfigError("settings", [messages.not_a_section(x, explicit[x]) for x in wrong])
     tree = {section: dict(explicit.get(section, {})) for section in (*SECTIONS, *explicit)}
     reasons = [
         setting
@@ -82,9 +81,8 @@ def auto_configure(
     name = name or (None if preset_name is None else str(preset_name))
     whole = all("kind" in _section(model, part) for part in ("encoder", "decoder"))
     if whole and (name is not None or paper):
-        problem = f"preset = {name}" if name is not None else "paper_sizes = true"
-        problem += ", but the settings name encoder and decoder already; leaving one out would do"
-        raise ConfigError("model", [problem])
+        setting = f"preset is {name}" if name is not None else "paper_sizes is true"
+        raise ConfigError("model", [messages.preset_with_parts(setting)])
     parts: Tree = {}
     if name is None and not whole:
         name, reason = "bahdanau2015", f"it learns from {profile.pairs:,} pairs and shows its looks"
@@ -268,7 +266,7 @@ class _Model:
         if names := choices(hint):
             return [] if value in names else [unknown_choice(f"model.{key}", value, names)]
         if type(value) not in ((int, float) if hint is float else (hint,)):
-            return [f"model.{key} = {printable(value)}, but it must be {must_be(hint)}"]
+            return [messages.wrong_size(key, printable(value), must_be(hint))]
         # a part may call it by another name
         problems = self._refused({key: value})
         return [f"model.{p}" if p.startswith(f"{key} ") else f"model.{key}: {p}" for p in problems]

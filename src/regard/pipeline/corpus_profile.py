@@ -13,6 +13,7 @@ from typing import final
 
 from regard.data.pair_blocks import PairBlock
 from regard.data.token_indexer import count_characters
+from regard.pipeline import messages
 from regard.pipeline.split import Hashes, SmallestHashes, source_hashes
 from regard.text.normalization import normalize
 from regard.text.tokenizers import Phonemes
@@ -203,12 +204,7 @@ def too_few(profile: CorpusProfile, *, dev: bool) -> str | None:
     """Say why so few pairs are not enough, if so; `dev` if others are for validation."""
     if profile.sources >= (1 if dev else 2):
         return None
-    pairs = f"{profile.pairs} pair{'s' * (profile.pairs != 1)}"
-    sources = f"{profile.sources} different source{'s' * (profile.sources != 1)}"
-    return (
-        f"it holds {pairs} with {sources}, but one must be held out for validation; "
-        "more pairs, or --dev with a file of others, would do"
-    )
+    return messages.too_few_pairs(profile.pairs, profile.sources)
 
 
 def normalize_block(block: PairBlock, form: str) -> PairBlock:

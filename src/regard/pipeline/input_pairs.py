@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from regard.config.settings import DataConfig
 from regard.errors import DataError
+from regard.pipeline import messages
 from regard.pipeline.corpus_profile import CorpusProfile, normalize_block, too_few
 from regard.pipeline.pair_spool import PairSpool
 from regard.pipeline.pairs_source import PairsSource, is_file
@@ -113,7 +114,6 @@ def _existing_folder(out: Path) -> Path:
 def _check_number_of_pairs(pairs: InputPairs) -> None:
     train, dev = pairs
     if dev is not None and not dev.profile.pairs:
-        problem = "it holds no pair, but one must be there to validate on; leaving it out would do"
-        raise DataError(dev.name, None, problem)
+        raise DataError(dev.name, None, messages.EMPTY_DEV)
     if few := too_few(train.profile, dev=dev is not None):
         raise DataError(train.name, None, few)

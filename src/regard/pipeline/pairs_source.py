@@ -13,6 +13,7 @@ from regard.data.lines import AnyPath, display_name
 from regard.data.pair_blocks import PairBlock, in_blocks, scan_blocks
 from regard.data.pairs import BLANK, BLANK_SOURCE, BLANK_TARGET, Columns, Pair, scan
 from regard.errors import ConfigError, DataError
+from regard.pipeline import messages
 
 PairsInput = AnyPath | Iterable[tuple[str, str]]
 
@@ -55,8 +56,7 @@ class PairsSource:
         """Read once: each pair, or what is wrong with its line."""
         if self.pairs is not None and not is_file(self.pairs):
             if (self.source, self.target, self.columns) != (None, None, None):
-                problem = f"{self.label} is a list, but source, target or columns is given too"
-                raise ConfigError("data", [f"{problem}; the list alone would do"])
+                raise ConfigError("data", [messages.list_with_files(self.label)])
             return _scan_list(self.pairs, self.label)
         columns = self._parsed_columns()
         return scan(self.pairs, columns=columns, source=self.source, target=self.target)
@@ -88,11 +88,11 @@ def _problem(pair: Any) -> str | None:
     # two letters of a string are no pair
     whole = isinstance(pair, list | tuple) and len(pair) == 2
     if not whole or not all(isinstance(side, str) for side in pair):
-        return "it is no pair of lines, but it must be; (source, target) would do"
+        return messages.NOT_A_PAIR
     source, target = pair
     if problem := BLANKS.get((not source.strip(), not target.strip())):
         return problem
     if match := re.search("[\0\n\ud800-\udfff]", source + target):
         what = {"\0": "NUL", "\n": "a line end"}.get(match[0], "half a character")
-        return f"it holds {what}, but both sides must be lines; removing it would do"
+        return messages.no_line(what)
     return None

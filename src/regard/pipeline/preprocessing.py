@@ -20,6 +20,7 @@ from regard.data.corpus import Corpus, write_blocks, write_corpus
 from regard.data.pair_blocks import PairBlock
 from regard.data.token_indexer import TokenIndexer, make_token_indexer
 from regard.errors import DataError, unwritable
+from regard.pipeline import messages
 from regard.pipeline.input_pairs import InputPairs
 from regard.pipeline.token_spool import TokenSpool
 from regard.pipeline.warm_start import WarmStart
@@ -86,11 +87,11 @@ def _encode(
     dev_corpus = write_corpus(folder / "dev", fitting)
     dev_name = pairs.train.name if pairs.dev is None else pairs.dev.name
     for encoded, name, what in (
-        (corpus, pairs.train.name, "every pair"),
-        (dev_corpus, dev_name, "every pair to validate on"),
+        (corpus, pairs.train.name, "pair"),
+        (dev_corpus, dev_name, "validation pair"),
     ):
         if not len(encoded):
-            raise DataError(name, None, f"{what} is {too_long(settings)}; larger ones would do")
+            raise DataError(name, None, messages.all_too_long(what, messages.too_long(*longest)))
     references: dict[str, list[str]] = {}
     for line, answer in split.dev():
         references.setdefault(line, []).append(answer)
@@ -208,15 +209,6 @@ def _side(
     else:
         vocabulary = Vocabulary.from_counts(counts, size, min_count)
     return TextProcessor(settings.data.normalization, tokenizer, vocabulary)
-
-
-def too_long(settings: Settings) -> str:
-    """Say what pairs that are left out are."""
-    data = settings.data
-    return (
-        f"longer than data.max_source_length = {data.max_source_length} or "
-        f"data.max_target_length = {data.max_target_length}"
-    )
 
 
 def _recipe(pairs: InputPairs, settings: Settings, warm_start: WarmStart | None) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from regard.config.toml import Tree
 from regard.errors import ConfigError
 from regard.models import preset
 from regard.models.seq2seq import Seq2Seq
+from regard.pipeline import messages
 from regard.text.text_processor import TextProcessor
 from regard.text.word_vectors import WordVectors
 
@@ -54,9 +55,8 @@ class PretrainedEmbeddings:
             symbols = side.vocabulary.tokens
             known = [(at, rows[symbol]) for at, symbol in enumerate(symbols) if symbol in rows]
             if embedding.weight.shape[1] != self.vectors.size:
-                problem = f"{name}.size = {embedding.weight.shape[1]}, but the vectors have"
-                would = f"{name}.size = {self.vectors.size} would do"
-                raise ConfigError("model", [f"{problem} {self.vectors.size} numbers; {would}"])
+                sizes = embedding.weight.shape[1], self.vectors.size
+                raise ConfigError("model", [messages.other_embedding_size(name, *sizes)])
             if known:
                 ids, vector_rows = (torch.tensor(part) for part in zip(*known, strict=True))
                 vectors = torch.from_numpy(numbers[vector_rows.numpy()] * scale)

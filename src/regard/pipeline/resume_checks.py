@@ -9,6 +9,7 @@ from regard import __version__
 from regard.config.toml import Tree, differences, merge_trees, settings_from
 from regard.errors import ConfigError
 from regard.kernels import bfloat16_instructions
+from regard.pipeline import messages
 from regard.pipeline.request import TrainRequest
 
 FIXED = ("data.", "text.", "model.", "train.metric:", "train.optimizer:")
@@ -49,28 +50,21 @@ def check_same_run(
     before: dict[str, Any], recipe: dict[str, Any], request: TrainRequest, folder: str
 ) -> bool:
     """Refuse to go on with something else; return whether settings were changed on purpose."""
-    for name, what in (("pairs", "pairs"), ("dev", "pairs to validate on")):
+    for name, what in (("pairs", "pairs"), ("dev", "validation pairs")):
         if before[name] != recipe[name]:
-            problem = f"the run began with other {what}; the same, or another --out, would do"
-            raise ConfigError(folder, [problem])
-    for name, what in (
-        ("start", "from another model; the same --start-from"),
-        ("embeddings", "with other vectors; the same --embeddings"),
+            raise ConfigError(folder, [messages.other_pairs(what)])
+    for name, *words in (
+        ("start", "from another model", "--start-from"),
+        ("embeddings", "with other vectors", "--embeddings"),
     ):
         if before.get(name) != recipe[name]:
-            raise ConfigError(folder, [f"the run began {what}, or another --out, would do"])
+            raise ConfigError(folder, [messages.other_file(*words)])
     _refuse_environment(before["environment"], recipe["environment"], request.allow_inexact, folder)
     changes = differences(settings_from(before["settings"]), settings_from(recipe["settings"]))
     if fixed := [change for change in changes if change.startswith(FIXED)]:
-        raise ConfigError(
-            folder,
-            [f"{change}, but the run began otherwise; another --out would do" for change in fixed],
-        )
+        raise ConfigError(folder, list(map(messages.fixed_setting, fixed)))
     if changes and not request.allow_changes:
-        raise ConfigError(
-            folder,
-            [f"{x}, but the run began otherwise; --allow-changes would do" for x in changes],
-        )
+        raise ConfigError(folder, list(map(messages.changed_setting, changes)))
     return bool(changes)
 
 
@@ -79,11 +73,7 @@ def _refuse_environment(
 ) -> None:
     other = [name for name in now if before.get(name) != now[name]]
     if other and not allowed:
-        raise ConfigError(
-            folder,
-            [
-                f"{name}: {before.get(name)} → {now[name]}, so that the result would not be the "
-                "same to the last bit; --allow-inexact would do"
-                for name in other
-            ],
-        )
+        problems = [
+            messages.changed_environment(name, before.get(name), now[name]) for name in other
+        ]
+        raise ConfigError(folder, problems)

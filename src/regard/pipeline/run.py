@@ -12,10 +12,11 @@ import torch
 from regard.config.toml import to_toml, to_tree
 from regard.errors import ModelFileError
 from regard.models.seq2seq import Seq2Seq
+from regard.pipeline import messages
 from regard.pipeline.configuration import RunConfiguration, configure
 from regard.pipeline.input_pairs import InputPairs, read_input_pairs
 from regard.pipeline.output_checks import check_overwrite, check_writable, new_folder
-from regard.pipeline.preprocessing import TrainingData, preprocess, too_long, write_text
+from regard.pipeline.preprocessing import TrainingData, preprocess, write_text
 from regard.pipeline.pretrained_embeddings import PretrainedEmbeddings
 from regard.pipeline.request import TrainRequest
 from regard.pipeline.validation import Validator
@@ -197,8 +198,10 @@ def _log_training_data(
         "target symbols"
     )
     if data.left_out:
+        data_config = configuration.settings.data
+        limits = data_config.max_source_length, data_config.max_target_length
         left_out = f"pair{'s' * (data.left_out != 1)}"
-        log(f"left out {data.left_out:,} {left_out}: {too_long(configuration.settings)}")
+        log(f"left out {data.left_out:,} {left_out}: {messages.too_long(*limits)}")
 
 
 def _log_to_stderr(text: str) -> None:

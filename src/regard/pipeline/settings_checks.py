@@ -7,6 +7,7 @@ from regard.config.settings import Settings
 from regard.config.toml import Tree, to_tree
 from regard.errors import ConfigError
 from regard.models.combinations import problems
+from regard.pipeline import messages
 
 
 def check_settings(settings: Settings) -> None:
@@ -24,23 +25,14 @@ def check_settings(settings: Settings) -> None:
 def _text_problems(settings: Settings) -> Iterator[str]:
     text = settings.text
     if text.shared_vocabulary and text.source != text.target:
-        yield (
-            f"text.shared_vocabulary = true, but text.source = {text.source} and text.target = "
-            f"{text.target} cut lines differently; text.target = {text.source} would do"
-        )
+        yield messages.different_tokenizers(text.source, text.target)
     if settings.model.tied_embeddings == "all" and not text.shared_vocabulary:
-        yield (
-            "model.tied_embeddings = all needs one vocabulary, but text.shared_vocabulary = false; "
-            "text.shared_vocabulary = true or model.tied_embeddings = output would do"
-        )
+        yield messages.UNTIED_VOCABULARIES
 
 
 def _rdrop_problems(settings: Settings) -> Iterator[str]:
     if settings.train.rdrop_alpha and not any(_dropouts(to_tree(settings)["model"])):
-        yield (
-            f"train.rdrop_alpha = {settings.train.rdrop_alpha}, but two readings without dropout "
-            "are one; train.rdrop_alpha = 0 or model.dropout = 0.3 would do"
-        )
+        yield messages.rdrop_without_dropout(settings.train.rdrop_alpha)
 
 
 def _dropouts(tree: Tree) -> Iterator[float]:
@@ -65,10 +57,8 @@ def _length_problems(settings: Settings) -> Iterator[str]:
     if attention is not None and attention.score == "location":
         limits.append(("model.decoder.attention", attention, "source", 0))
     for name, section, side, more in limits:
-        longest = getattr(data, f"max_{side}_length")
+        limit = f"max_{side}_length"
+        longest = getattr(data, limit)
         if section.max_length < longest + more:
-            yield (
-                f"{name}.max_length = {section.max_length}, but data.max_{side}_length = {longest} "
-                f"needs {longest + more}; {name}.max_length = {longest + more} or "
-                f"data.max_{side}_length = {max(1, section.max_length - more)} would do"
-            )
+            sizes = section.max_length, longest + more
+            yield messages.too_few_positions(name, *sizes, limit, longest)

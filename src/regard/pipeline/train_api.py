@@ -14,6 +14,7 @@ from regard.config.toml import Tree
 from regard.data.lines import AnyPath
 from regard.errors import ConfigError
 from regard.models import PRESETS
+from regard.pipeline import messages
 from regard.pipeline.pairs_source import PairsInput, PairsSource, is_file
 from regard.pipeline.request import TrainRequest
 from regard.translator import Translator
@@ -49,8 +50,7 @@ def train(
     pairs_source = PairsSource(pairs, source, target, columns)
     outcome = run(TrainRequest(pairs=pairs_source, settings=_sections(settings), **arguments))
     if outcome.translator is None:
-        advice = "resume=True goes on" if arguments.get("out") else "without out= nothing was kept"
-        raise KeyboardInterrupt(f"training was stopped; {advice}")
+        raise KeyboardInterrupt(messages.stopped(resumable=bool(arguments.get("out"))))
     return outcome.translator
 
 
@@ -64,7 +64,7 @@ def _sections(settings: dict[str, Any]) -> Tree:
     closest = {name: _closest(name) or name for name in settings if name not in known}
     arguments = _request_arguments()
     if wrong := [(name, match) for name, match in closest.items() if match in arguments]:
-        problems = [f"{name} is no argument; {argument} would do" for name, argument in wrong]
+        problems = [messages.unknown_argument(*names) for names in wrong]
         raise ConfigError("train", problems)
     for name, setting in settings.items():
         match = closest.get(name, name)
@@ -79,8 +79,7 @@ def _sections(settings: dict[str, Any]) -> Tree:
 
 def _put(tree: Tree, section: str, settings: Any) -> None:
     if not isinstance(settings, dict):
-        problem = f"{section} = {settings}, but it must be a dict of settings"
-        raise ConfigError("settings", [problem])
+        raise ConfigError("settings", [messages.not_a_dict(section, settings)])
     tree[section] = {**tree.get(section, {}), **settings}
 
 

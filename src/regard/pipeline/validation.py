@@ -19,6 +19,7 @@ from regard.inference.fixed_row_matmul import tile_rows
 from regard.metrics.corpus_scores import LOWER_IS_BETTER, evaluate
 from regard.metrics.line_statistics import edit_statistics
 from regard.models.seq2seq import Seq2Seq
+from regard.pipeline import messages
 from regard.pipeline.preprocessing import TrainingData, write_text
 from regard.saved_model import SavedModel
 from regard.training.progress_report import ValidationResult, ValidationSample
@@ -115,10 +116,7 @@ class Validator:
             sides = batch.source, batch.source_mask, batch.fed, batch.target, batch.target_mask
             total += float(model.loss(*sides))
         if not math.isfinite(total):
-            raise InputError(
-                f"the loss on held-out pairs is {total}, but it must be a number; "
-                "a smaller train.learning_rate would do"
-            )
+            raise InputError(messages.infinite_loss(total))
         return total / tokens
 
 

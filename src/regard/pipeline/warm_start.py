@@ -13,6 +13,7 @@ from regard.config.settings import Settings
 from regard.config.toml import Tree, differences, merge_trees, to_tree
 from regard.errors import ConfigError
 from regard.models.seq2seq import Seq2Seq
+from regard.pipeline import messages
 from regard.saved_model import SavedModel, load_model
 from regard.text.text_processor import TextProcessor
 
@@ -71,8 +72,7 @@ class WarmStart:
         own = self.saved.settings
         changes = [x for x in differences(own, settings) if x.startswith("model.")]
         problems = [
-            f"{change}, but the weights are of the model that is started from; leaving it out "
-            "would do"
+            messages.other_model(change)
             for change in changes
             # one that did not copy may learn to
             if change.partition(":")[0].rpartition(".")[2] not in CHANGEABLE
@@ -91,26 +91,24 @@ class WarmStart:
                     # a pointer that the older model did not have
                     continue
                 if not _fits(name, weights.get(name), parameter):
-                    problems.append(f"{name} has another size than the model that is started from")
+                    problems.append(messages.other_weight_size(name))
                     continue
                 old = weights[name]
                 parameter[: len(old)] = old.to(parameter.device)
         if problems:
-            would = "the model's own sizes would do"
-            raise ConfigError("model", [f"{problem}; {would}" for problem in problems[:3]])
+            raise ConfigError("model", problems[:3])
 
 
 def _check_text(tree: Tree, own: Tree) -> None:
     """Refuse settings that would cut lines into other tokens than the model's own do."""
     fixed = [("text", name) for name in ("source", "target", "shared_vocabulary")]
     problems = [
-        f"{section}.{name} = {tree[section][name]}, but the model that is started from has "
-        f"{own[section][name]}; leaving it out would do"
+        messages.other_text(f"{section}.{name}", tree[section][name], own[section][name])
         for section, name in [*fixed, ("data", "normalization")]
         if isinstance(tree[section], dict) and tree[section][name] != own[section][name]
     ]
     if isinstance(tree["model"], dict) and "preset" in tree["model"]:
-        problems.append("model.preset is the start's own; leaving it out would do")
+        problems.append(messages.PRESET_AT_WARM_START)
     if problems:
         raise ConfigError("settings", problems)
 
@@ -131,11 +129,7 @@ def check_frozen_tokens(
     )
     for part, new in (("embeddings", source + target), ("readout", target)):
         if part in parts and new:
-            problem = (
-                f"freeze = {part}, but {new} symbols are new to the model that is started from"
-            )
-            would = "would never be learned; freezing other parts would do"
-            raise ConfigError("train", [f"{problem} and {would}"])
+            raise ConfigError("train", [messages.frozen_tokens(part, new)])
 
 
 def freeze_parts(model: Seq2Seq, parts: tuple[str, ...]) -> None:
@@ -151,5 +145,4 @@ def freeze_parts(model: Seq2Seq, parts: tuple[str, ...]) -> None:
             if module is not None:
                 module.requires_grad_(False)
     if not any(parameter.requires_grad for parameter in model.parameters()):
-        problem = f"freeze = {', '.join(parts)} leaves nothing to learn; fewer parts would do"
-        raise ConfigError("train", [problem])
+        raise ConfigError("train", [messages.all_frozen(parts)])

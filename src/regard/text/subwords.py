@@ -64,17 +64,21 @@ def _parts(line: str) -> Iterable[str]:
     model would learn for hours.
     """
     text = subword_text(line)
+    if len(text) <= MAX_LENGTH:
+        return [text] if text else []
     starts = range(0, len(text), MAX_LENGTH)
     return dict.fromkeys(text[i : i + MAX_LENGTH].strip() for i in starts)
 
 
 def _trained(texts: list[str], size: int, kind: SubwordName) -> bytes:
-    """Return the bytes of a model that has `size` pieces, or as many as there can be."""
+    """Return the bytes of a model of `size` pieces, or as many as there can be; empty the list."""
     from sentencepiece import SentencePieceTrainer
 
     written = io.BytesIO()
+    # sentencepiece has a copy of what was taken from the list
+    texts.reverse()
     SentencePieceTrainer.train(
-        sentence_iterator=iter(texts),
+        sentence_iterator=(texts.pop() for _ in range(len(texts))),
         model_writer=written,
         model_type=kind,
         vocab_size=size,

@@ -70,7 +70,7 @@ def test_beer_draws_its_matrix_and_says_what_one_pair_cannot_teach(run, tmp_path
     assert (tmp_path / "mine.regard").exists()
     again = run("demo", "beer", "--out", "mine.regard")
     assert again.code == 2
-    assert "mine.regard: it is there already" in again.err
+    assert "mine.regard: it exists and must not be lost" in again.err
 
 
 def test_a_demo_that_there_is_not_is_refused(refused):

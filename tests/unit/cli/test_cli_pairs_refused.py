@@ -46,8 +46,8 @@ BAD = [
     ("", "bad.tsv: it is empty, but it must hold a line; a file of text would do"),
     (
         "a\tb\n",
-        "bad.tsv: it holds 1 pair with 1 different source, but one must be held out for "
-        "validation; more pairs, or --dev with a file of others, would do",
+        "bad.tsv: it contains 1 pair with 1 different source; one source must be held out for "
+        "validation. Add pairs, or pass --dev with a file of others.",
     ),
     (
         gzip.compress(b"".join(b"%d\t%d\n" % (n**5, n) for n in range(1, 99)))[:-40],
@@ -212,7 +212,9 @@ def test_the_check_of_a_file_without_any_pair_shows_why(run, tmp_path):
     assert "Next" not in answer.err
 
 
-ONE_SOURCE = "but one must be held out for validation; more pairs, or --dev with a file of others"
+ONE_SOURCE = (
+    "one source must be held out for validation. Add pairs, or pass --dev with a file of others."
+)
 
 
 @pytest.mark.parametrize(
@@ -225,7 +227,7 @@ ONE_SOURCE = "but one must be held out for validation; more pairs, or --dev with
 )
 def test_the_check_refuses_too_few_pairs_as_training_does(run, refused, tmp_path, data, count):
     (tmp_path / "few.tsv").write_text(data, encoding="utf-8")
-    sentence = f"regard: few.tsv: it holds {count}, {ONE_SOURCE}, would do\n"
+    sentence = f"regard: few.tsv: it contains {count}; {ONE_SOURCE}\n"
     assert refused("train", "few.tsv", "--quiet") == sentence
     answer = run("check", "few.tsv")
     assert (answer.code, answer.err) == (2, sentence)
@@ -246,7 +248,7 @@ def test_the_check_of_one_good_line_among_bad_ones_promises_nothing(run, tmp_pat
     (tmp_path / "bad.tsv").write_text("no tab\na\tb\n")
     answer = run("check", "bad.tsv")
     assert answer.code == 2
-    assert answer.err.startswith("regard: bad.tsv: it holds 1 pair with 1 different source, ")
+    assert answer.err.startswith("regard: bad.tsv: it contains 1 pair with 1 different source; ")
     assert "Next" not in answer.err
 
 
@@ -284,29 +286,29 @@ def test_an_ordinary_user_is_told_what_may_not_be_read_or_written(in_a_process):
     assert answer.err.splitlines() == [
         f"regard: no such file: {NO_FILE}",
         f"regard: {secret}: this user may not read it, but must; chmod +r {secret} would do",
-        f"regard: {closed}/m.regard: this user cannot write to {closed}; "
-        "--out in another folder would do",
+        f"regard: {closed}/m.regard: this user cannot write to {closed}. "
+        "Pass --out in another folder.",
     ]
     assert there == ["closed", "pairs.tsv", "secret.tsv"]
 
 
 def test_a_file_where_a_folder_must_be_is_refused_before_training(refused, pairs):
     assert refused("train", pairs, "--out", "capitals.tsv/m.regard") == (
-        f"regard: capitals.tsv/m.regard: this user cannot write to {pairs}; "
-        "--out in another folder would do\n"
+        f"regard: capitals.tsv/m.regard: this user cannot write to {pairs}. "
+        "Pass --out in another folder.\n"
     )
 
 
 def test_a_folder_where_the_model_must_be_is_refused_before_training(refused, pairs, tmp_path):
     (tmp_path / "models").mkdir()
     assert refused("train", pairs, "--out", "models") == (
-        "regard: models: it is a folder; models/model.regard would do\n"
+        "regard: models: it is a folder; it must be a file. Pass --out models/model.regard.\n"
     )
 
 
 def test_a_model_that_is_there_is_not_lost(refused, pairs, tmp_path):
     (tmp_path / "capitals.regard").write_text("hours of work")
     assert refused("train", pairs) == (
-        "regard: capitals.regard: it is there already, but it must not be lost; --resume to go on "
-        "with its run, --overwrite to begin anew or another --out would do\n"
+        "regard: capitals.regard: it exists and must not be lost. Pass --resume to continue its "
+        "run, --overwrite to begin anew, or another --out.\n"
     )

@@ -42,7 +42,8 @@ ONE = [
     ),
     (
         "--resume --overwrite",
-        "train: resume = true goes on with what overwrite = true would lose; one of them would do",
+        "train: resume and overwrite are both true; resume continues the run that overwrite "
+        "deletes. Remove one of them.",
     ),
 ]
 

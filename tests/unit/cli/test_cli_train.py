@@ -133,7 +133,7 @@ def test_a_finished_run_goes_on_only_where_that_is_said(run, refused, pairs):
     run("train", pairs, *SHORT, "--quiet")
     longer = ["train", pairs, "--max-steps", "4", *SMALL, "--quiet", "--resume"]
     said = refused(*longer)
-    change = "train.max_steps: 2 → 4, but the run began otherwise; --allow-changes would do\n"
+    change = "train.max_steps: 2 → 4; the run began with the former. Pass --allow-changes"
     assert f"regard: capitals.run: {change}" in said
     assert run(*longer, "--allow-changes").code == 0
     assert "steps           4\n" in run("info", "capitals.regard").out

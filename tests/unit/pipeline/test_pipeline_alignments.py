@@ -32,9 +32,9 @@ def test_lines_of_three_columns_are_read_and_links_past_the_end_are_counted(tmp_
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("a\tb\n", "line 1: it has 2 columns, but it must have three"),
-        ("a\tb\t1-1\nc\td\t1:1\n", "line 2: 1:1 is no link, but each must name two words"),
-        ("\tb\t\n", "line 1: a blank side is no link"),
+        ("a\tb\n", "line 1: it has 2 columns; it must have three"),
+        ("a\tb\t1-1\nc\td\t1:1\n", "line 2: 1:1 is not a link; it must name two words"),
+        ("\tb\t\n", "line 1: a side is blank; it must contain words"),
     ],
 )
 def test_what_is_no_alignment_is_named(tmp_path, text, problem):

@@ -282,9 +282,9 @@ def test_complete_settings_are_taken_as_they_are():
 
 def test_a_preset_beside_a_whole_model_is_refused():
     whole = {"model": to_tree(chosen(digits()).settings)["model"]}
-    said = "but the settings name encoder and decoder already; leaving one out would do"
-    assert refusal(digits(), whole, "luong2015") == f"model: preset = luong2015, {said}"
-    assert refusal(digits(), whole, paper=True) == f"model: paper_sizes = true, {said}"
+    said = "the settings already name an encoder and a decoder. Leave one of them out."
+    assert refusal(digits(), whole, "luong2015") == f"model: preset is luong2015; {said}"
+    assert refusal(digits(), whole, paper=True) == f"model: paper_sizes is true; {said}"
 
 
 def test_everything_that_is_wrong_is_said_at_once():

@@ -10,6 +10,7 @@ import pytest
 from pipeline_cases import tsv
 
 from regard.errors import ConfigError, DataError
+from regard.pipeline import messages
 from regard.pipeline.input_pairs import read_pairs
 from regard.pipeline.pairs_source import PairsSource
 
@@ -70,12 +71,12 @@ def test_a_pipe_can_be_read_again(tmp_path):
 @pytest.mark.parametrize(
     ("pair", "problem"),
     [
-        ("ab", "it is no pair of lines, but it must be; (source, target) would do"),
-        (("a",), "it is no pair of lines, but it must be; (source, target) would do"),
-        (("a", "b", "c"), "it is no pair of lines, but it must be; (source, target) would do"),
-        (("a", 3), "it is no pair of lines, but it must be; (source, target) would do"),
-        ((b"a", b"b"), "it is no pair of lines, but it must be; (source, target) would do"),
-        (None, "it is no pair of lines, but it must be; (source, target) would do"),
+        ("ab", messages.NOT_A_PAIR),
+        (("a",), messages.NOT_A_PAIR),
+        (("a", "b", "c"), messages.NOT_A_PAIR),
+        (("a", 3), messages.NOT_A_PAIR),
+        ((b"a", b"b"), messages.NOT_A_PAIR),
+        (None, messages.NOT_A_PAIR),
         ((" ", ""), "both sides are blank, but they must hold text; removing the line would do"),
         (
             ("", "b"),
@@ -87,11 +88,11 @@ def test_a_pipe_can_be_read_again(tmp_path):
             "the target is blank, but it must hold text; filling it in or removing the line "
             "would do",
         ),
-        (("a\nb", "c"), "it holds a line end, but both sides must be lines; removing it would do"),
-        (("a", "\0c"), "it holds NUL, but both sides must be lines; removing it would do"),
+        (("a\nb", "c"), "it contains a line end; both sides must be lines. Remove it."),
+        (("a", "\0c"), "it contains NUL; both sides must be lines. Remove it."),
         (
             ("a\ud800", "c"),
-            "it holds half a character, but both sides must be lines; removing it would do",
+            "it contains half a character; both sides must be lines. Remove it.",
         ),
     ],
 )
@@ -106,7 +107,7 @@ def test_what_is_no_pair_is_refused_by_its_number(pair, problem):
 
 def test_a_list_stands_alone():
     assert refusal(ConfigError, read, PairsSource(PAIRS, source="x")) == (
-        "data: pairs is a list, but source, target or columns is given too; the list alone would do"
+        "data: pairs is a list; source, target and columns are for files. Pass the list alone."
     )
 
 

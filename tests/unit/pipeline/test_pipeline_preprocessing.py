@@ -13,6 +13,7 @@ from regard.pipeline.auto_configuration import auto_configure
 from regard.pipeline.input_pairs import InputPairs, read_pairs
 from regard.pipeline.pairs_source import PairsSource
 from regard.pipeline.preprocessing import preprocess
+from regard.pipeline.split import source_hash
 from regard.text.tokenizers import Subwords
 
 
@@ -97,10 +98,10 @@ def test_where_every_pair_is_too_long_there_is_nothing_to_learn(tmp_path):
     problem = "longer than data.max_source_length = 3 or data.max_target_length = 32"
     with pytest.raises(DataError) as caught:
         prepared(tmp_path, digits(), data={"max_source_length": 3})
-    assert str(caught.value) == f"pairs: every pair is {problem}; larger ones would do"
+    assert str(caught.value) == f"pairs: every pair is {problem}. Set larger limits."
     with pytest.raises(DataError) as caught:
         prepared(tmp_path, [("ab", "c")], dev=digits(3), data={"max_source_length": 3})
-    assert str(caught.value) == f"dev: every pair to validate on is {problem}; larger ones would do"
+    assert str(caught.value) == f"dev: every validation pair is {problem}. Set larger limits."
 
 
 def test_lines_are_normalized_before_anything_else(tmp_path):
@@ -266,3 +267,15 @@ def test_a_note_that_cannot_be_written_leaves_none(tmp_path, monkeypatch):
         "a folder with room would do"
     )
     assert not list(tmp_path.glob("prepared*"))
+
+
+def test_pairs_that_are_encoded_in_another_form_are_split_by_that_form(tmp_path):
+    """A model that is started from may have another form than the profile."""
+    pairs = [(unicodedata.normalize("NFC", f"é{i}"), f"t{i}") for i in range(100)]
+    given = read(pairs, form="NFD")
+    settings = auto_configure(given.profile, {"data": {"normalization": "NFD"}}).settings
+    made = preprocess(tmp_path, given, settings)
+    threshold = given.profile.dev_threshold(settings.data.dev_share, settings.data.max_dev)
+    apart = [unicodedata.normalize("NFD", source) for source, _ in pairs]
+    assert [source for source, _ in made.dev] == [x for x in apart if source_hash(x) < threshold]
+    assert len(made.corpus) + len(made.dev_corpus) == 100

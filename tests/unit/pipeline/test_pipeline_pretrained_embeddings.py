@@ -41,7 +41,7 @@ def test_symbols_begin_with_their_vectors_in_one_scale(vectors, capsys):
 def test_other_widths_are_refused_and_another_file_is_another_run(vectors, tmp_path):
     with pytest.raises(ConfigError) as caught:
         trained(vectors, embedding_size=6)
-    assert "source.size = 6, but the vectors have 4 numbers; source.size = 4 would do" in str(
+    assert "source.size is 6; it must be 4, the size of the vectors. Set source.size = 4." in str(
         caught.value
     )
     out, pairs = tmp_path / "m.regard", tsv(tmp_path / "p.tsv", digits())

@@ -79,12 +79,14 @@ def test_a_run_keeps_all_it_needs_beside_its_model():
 
 def test_a_model_that_is_there_is_not_lost(finished, tmp_path):
     before = everything(tmp_path)
-    would = "--overwrite to begin anew or another --out would do"
-    sentence = "it is there already, but it must not be lost; --resume to go on with its run"
-    assert refusal(DataError, out=finished) == f"{finished}: {sentence}, {would}"
+    sentence = (
+        "it exists and must not be lost. Pass --resume to continue its run, --overwrite to begin "
+        "anew, or another --out."
+    )
+    assert refusal(DataError, out=finished) == f"{finished}: {sentence}"
     finished.unlink()
     state = tmp_path / "m.run" / "state.safetensors"
-    assert refusal(DataError, out=finished) == f"{state}: {sentence}, {would}"
+    assert refusal(DataError, out=finished) == f"{state}: {sentence}"
     assert everything(tmp_path) == {path: x for path, x in before.items() if path != finished}
 
 
@@ -92,8 +94,8 @@ def test_a_model_whose_run_is_gone_is_not_lost_either(finished, tmp_path):
     (tmp_path / "m.run" / "state.safetensors").unlink()
     before = everything(tmp_path)
     assert refusal(DataError, out=finished, dropout=0.2, resume=True) == (
-        f"{finished}: it is there, but the run that it came from is not; "
-        "--overwrite to begin anew or another --out would do"
+        f"{finished}: it exists, but the run that wrote it is gone. "
+        "Pass --overwrite to begin anew, or another --out."
     )
     assert everything(tmp_path) == before
 
@@ -101,7 +103,8 @@ def test_a_model_whose_run_is_gone_is_not_lost_either(finished, tmp_path):
 def test_resume_and_overwrite_contradict_each_other(finished, tmp_path):
     before = everything(tmp_path)
     assert refusal(ConfigError, out=finished, resume=True, overwrite=True) == (
-        "train: resume = true goes on with what overwrite = true would lose; one of them would do"
+        "train: resume and overwrite are both true; resume continues the run that overwrite "
+        "deletes. Remove one of them."
     )
     assert everything(tmp_path) == before
 
@@ -199,13 +202,13 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_bytes(out, tmp_path, monkeyp
 def test_other_pairs_are_refused(out, tmp_path, monkeypatch):
     pairs, dev = tsv(tmp_path / "p.tsv", digits()), tsv(tmp_path / "d.tsv", digits(3, 9))
     interrupted(monkeypatch, out, pairs=pairs, dev=dev)
-    for path, what in ((pairs, "pairs"), (dev, "pairs to validate on")):
+    for path, what in ((pairs, "pairs"), (dev, "validation pairs")):
         kept = path.read_text()
         path.write_text(kept.replace("1", "2"))
         for allowed in ({}, {"allow_changes": True, "allow_inexact": True}):
             assert refusal(ConfigError, pairs=pairs, dev=dev, out=out, resume=True, **allowed) == (
-                f"{tmp_path / 'm.run'}: the run began with other {what}; "
-                "the same, or another --out, would do"
+                f"{tmp_path / 'm.run'}: the run began with other {what}. "
+                "Pass the same, or another --out."
             )
         path.write_text(kept)
     quick(pairs=pairs, dev=dev, out=out, resume=True)
@@ -217,9 +220,10 @@ def test_other_settings_are_shown_and_refused_unless_allowed(out, tmp_path, monk
     changed |= {"warmup_steps": 0}
     run = tmp_path / "m.run"
     assert refusal(ConfigError, **changed).splitlines() == [
-        f"{run}: train.learning_rate: 0.002 → 0.5, but the run began otherwise; "
-        "--allow-changes would do",
-        f"{run}: train.max_steps: 2 → 3, but the run began otherwise; --allow-changes would do",
+        f"{run}: train.learning_rate: 0.002 → 0.5; the run began with the former. "
+        "Pass --allow-changes to change it.",
+        f"{run}: train.max_steps: 2 → 3; the run began with the former. "
+        "Pass --allow-changes to change it.",
     ]
     translator = quick(**changed, allow_changes=True)
     assert translator.summary["steps"] == 3
@@ -251,7 +255,7 @@ def test_what_the_weights_depend_on_can_never_change(out, tmp_path, monkeypatch,
     interrupted(monkeypatch, out)
     before = everything(tmp_path)
     said = refusal(ConfigError, out=out, resume=True, allow_changes=True, **change).splitlines()
-    sentence = f"{shown}, but the run began otherwise; another --out would do"
+    sentence = f"{shown}; this cannot change after the run began. Pass another --out."
     assert f"{tmp_path / 'm.run'}: {sentence}" in said
     assert everything(tmp_path) == before
 
@@ -262,10 +266,10 @@ def test_another_environment_is_refused_unless_allowed(out, tmp_path, monkeypatc
     monkeypatch.setattr(torch, "get_num_threads", lambda: threads + 6)
     monkeypatch.setattr("regard.pipeline.resume_checks.__version__", "99")
     now = regard.__version__
-    promise = "so that the result would not be the same to the last bit; --allow-inexact would do"
+    promise = "the result would differ in its last bits. Pass --allow-inexact to accept this."
     assert refusal(ConfigError, out=out, resume=True).splitlines() == [
-        f"{tmp_path / 'm.run'}: regard: {now} → 99, {promise}",
-        f"{tmp_path / 'm.run'}: threads: {threads} → {threads + 6}, {promise}",
+        f"{tmp_path / 'm.run'}: regard: {now} → 99; {promise}",
+        f"{tmp_path / 'm.run'}: threads: {threads} → {threads + 6}; {promise}",
     ]
     quick(out=out, resume=True, allow_inexact=True)
     assert out.exists()
@@ -283,18 +287,20 @@ def test_the_recipe_is_kept_with_the_state(finished, tmp_path):
 def test_what_cannot_be_written_is_refused_before_anything_is_read(tmp_path, monkeypatch):
     nowhere = {"pairs": tmp_path / "nowhere.tsv"}
     assert refusal(DataError, out=tmp_path, **nowhere) == (
-        f"{tmp_path}: it is a folder; {tmp_path / 'model.regard'} would do"
+        f"{tmp_path}: it is a folder; it must be a file. Pass --out {tmp_path / 'model.regard'}."
     )
     monkeypatch.chdir(tmp_path)
-    assert refusal(DataError, out=".", **nowhere) == ".: it is a folder; model.regard would do"
+    assert refusal(DataError, out=".", **nowhere) == (
+        ".: it is a folder; it must be a file. Pass --out model.regard."
+    )
     (tmp_path / "file").write_text("")
     inside = tmp_path / "file" / "deep" / "m.regard"
     assert refusal(DataError, out=inside, **nowhere) == (
-        f"{inside}: this user cannot write to {tmp_path / 'file'}; --out in another folder would do"
+        f"{inside}: this user cannot write to {tmp_path / 'file'}. Pass --out in another folder."
     )
     long = tmp_path / ("m" * 300)
     assert refusal(DataError, out=long, **nowhere) == (
-        f"{long}: it cannot be reached (File name too long); --out in another folder would do"
+        f"{long}: it cannot be reached (File name too long). Pass --out in another folder."
     )
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
@@ -350,10 +356,10 @@ def test_a_folder_that_an_ordinary_user_may_not_write_to_is_named():
         )
         if run.returncode == 77:
             pytest.skip("root may not become another user here")
-        would = "--out in another folder would do"
+        would = "Pass --out in another folder."
         assert run.stderr == ""
         assert run.stdout.splitlines() == [
-            f"{outs[0]}: this user cannot write to {folder / 'closed'}; {would}",
-            f"{outs[1]}: it cannot be reached (Permission denied); {would}",
+            f"{outs[0]}: this user cannot write to {folder / 'closed'}. {would}",
+            f"{outs[1]}: it cannot be reached (Permission denied). {would}",
         ]
         assert list((folder / "closed").iterdir()) == []

@@ -26,28 +26,30 @@ def test_sections_that_do_not_agree_are_refused_together():
         "data": {"max_source_length": 30, "max_target_length": 20},
     }
     assert disagreement(given, "gehring2017").splitlines() == [
-        "settings: text.shared_vocabulary = true, but text.source = characters and text.target = "
-        "words cut lines differently; text.target = characters would do",
-        "settings: model.source.max_length = 20, but data.max_source_length = 30 needs 30; "
-        "model.source.max_length = 30 or data.max_source_length = 20 would do",
-        "settings: model.target.max_length = 20, but data.max_target_length = 20 needs 21; "
-        "model.target.max_length = 21 or data.max_target_length = 19 would do",
+        "settings: text.target is words; with text.shared_vocabulary = true it must be characters, as "
+        "text.source is. Set text.target = characters.",
+        "settings: model.source.max_length is 20; it must be at least 30, since "
+        "data.max_source_length is 30. Set model.source.max_length = 30 or "
+        "data.max_source_length = 20.",
+        "settings: model.target.max_length is 20; it must be at least 21, since "
+        "data.max_target_length is 20. Set model.target.max_length = 21 or "
+        "data.max_target_length = 19.",
     ]
     assert disagreement(
         {"model": {"tied_embeddings": "all"}, "text": {"shared_vocabulary": False}}, "vaswani2017"
     ) == (
-        "settings: model.tied_embeddings = all needs one vocabulary, but "
-        "text.shared_vocabulary = false; text.shared_vocabulary = true or "
-        "model.tied_embeddings = output would do"
+        "settings: text.shared_vocabulary is false; model.tied_embeddings = all needs one vocabulary. "
+        "Set text.shared_vocabulary = true or model.tied_embeddings = output."
     )
     assert disagreement({"model": {"score": "location", "max_length": 8}}) == (
-        "settings: model.decoder.attention.max_length = 8, but data.max_source_length = 32 needs "
-        "32; model.decoder.attention.max_length = 32 or data.max_source_length = 8 would do"
+        "settings: model.decoder.attention.max_length is 8; it must be at least 32, since "
+        "data.max_source_length is 32. Set model.decoder.attention.max_length = 32 or "
+        "data.max_source_length = 8."
     )
     once = {"train": {"rdrop_alpha": 2.0}, "model": {"dropout": 0.0}}
     assert disagreement(once) == (
-        "settings: train.rdrop_alpha = 2.0, but two readings without dropout are one; "
-        "train.rdrop_alpha = 0 or model.dropout = 0.3 would do"
+        "settings: train.rdrop_alpha is 2.0; it must be 0 without dropout, where both passes are "
+        "equal. Set train.rdrop_alpha = 0 or model.dropout = 0.3."
     )
     parts = disagreement({"model": {"encoder": {"bidirectional": False}}})
     assert parts.startswith("settings: model: ")

@@ -247,8 +247,8 @@ def test_a_model_that_has_come_apart_is_refused(monkeypatch):
     monkeypatch.setattr(Validator, "_translate", broken)
     monkeypatch.setattr("regard.training.loop.update", blown_up)
     assert refusal(InputError, metric="loss", max_steps=2) == (
-        "the loss on held-out pairs is nan, but it must be a number; "
-        "a smaller train.learning_rate would do"
+        "the loss on validation pairs is nan; it must be a finite number. "
+        "Set a smaller train.learning_rate."
     )
 
 
@@ -326,14 +326,15 @@ def test_a_model_travels_with_its_recipe_and_with_no_path_or_clock(tmp_path):
 )
 def test_one_source_is_too_few(pairs, counted):
     assert refusal(DataError, pairs) == (
-        f"pairs: it holds {counted}, but one must be held out for validation; "
-        "more pairs, or --dev with a file of others, would do"
+        f"pairs: it contains {counted}; one source must be held out for validation. "
+        "Add pairs, or pass --dev with a file of others."
     )
 
 
 def test_nothing_to_validate_on_is_too_little():
     assert refusal(DataError, dev=[]) == (
-        "dev: it holds no pair, but one must be there to validate on; leaving it out would do"
+        "dev: it contains no pairs; at least one is needed for validation. Leave it out to hold "
+        "out some training pairs."
     )
 
 
@@ -342,9 +343,7 @@ def test_settings_may_stand_in_sections_or_alone():
     other = quick(learning_rate=0.5, seed=3, dropout=0.1)
     assert one.settings == other.settings
     assert one.settings.train.learning_rate == 0.5
-    assert refusal(ConfigError, train=3) == (
-        "settings: train = 3, but it must be a dict of settings"
-    )
+    assert refusal(ConfigError, train=3) == ("settings: train is 3; it must be a dict of settings.")
     assert refusal(ConfigError, depht=3).startswith("settings: Unknown setting model.depht.")
     assert "Did you mean train.max_steps?" in refusal(ConfigError, train={"max_step": 3})
 
@@ -358,8 +357,8 @@ def test_a_name_that_is_nearly_a_setting_is_told_with_its_section():
         "settings: train.seed = -1, but it must be a whole number, at least 0",
     ]
     assert refusal(ConfigError, overwite=True, quite=True).splitlines() == [
-        "train: overwite is no argument; overwrite would do",
-        "train: quite is no argument; quiet would do",
+        "train: overwite is not an argument. Did you mean overwrite?",
+        "train: quite is not an argument. Did you mean quiet?",
     ]
 
 

@@ -87,8 +87,8 @@ def test_what_is_frozen_stays_and_the_rest_learns(model, part):
 @pytest.mark.parametrize(("part", "new"), [("embeddings", 7), ("readout", 3)])
 def test_what_new_symbols_have_is_not_frozen_before_it_was_learned(model, part, new):
     assert refusal(ConfigError, model, freeze=("encoder", part)) == (
-        f"train: freeze = {part}, but {new} symbols are new to the model that is started from and "
-        "would never be learned; freezing other parts would do"
+        f"train: freeze is {part}; {new} tokens are new to the model that training starts from and "
+        "would never be trained. Freeze other parts."
     )
     tuned(model, freeze=("encoder",), max_steps=1)
 
@@ -103,16 +103,16 @@ def test_a_start_is_part_of_what_a_model_tells(model):
 def test_what_would_not_fit_is_refused(model, tmp_path):
     words = refusal(ConfigError, model, text={"source": "words"})
     assert words == (
-        "settings: text.source = words, but the model that is started from has characters; "
-        "leaving it out would do"
+        "settings: text.source is words; it must be characters, as in the model that training "
+        "starts from. Leave it out."
     )
-    assert "leaves nothing to learn" in refusal(
+    assert "something must be trained. Freeze fewer parts." in refusal(
         ConfigError, model, digits(), freeze=("embeddings", "encoder", "decoder", "readout")
     )
     assert "must be embeddings, encoder, decoder or readout" in refusal(
         ConfigError, model, freeze=("encode",)
     )
-    assert "leaving one out would do" in refusal(ConfigError, model, preset="cho2014")
+    assert "Leave one of them out." in refusal(ConfigError, model, preset="cho2014")
     assert "no such file" in refusal(ModelFileError, tmp_path / "none.regard")
 
 
@@ -126,8 +126,8 @@ def test_what_would_not_fit_is_refused(model, tmp_path):
 )
 def test_another_model_than_the_weights_are_of_is_refused(model, said, change):
     assert refusal(ConfigError, model, model=said) == (
-        f"settings: {change}, but the weights are of the model that is started from; leaving it "
-        "out would do"
+        f"settings: {change}; the weights are those of the model that training starts from. Leave "
+        "it out."
     )
 
 
@@ -143,7 +143,7 @@ def test_layers_of_the_model_that_is_started_from_are_not_left_out(tmp_path):
 
 
 def test_what_is_no_section_is_told_as_anywhere(model):
-    assert "model = 3, but it must be a dict of settings" in refusal(ConfigError, model, model=3)
+    assert "model is 3; it must be a dict of settings." in refusal(ConfigError, model, model=3)
 
 
 def test_dropout_and_copying_may_be_said_over_a_start(model):
@@ -161,7 +161,7 @@ def test_places_that_were_learned_are_not_cut_off(tmp_path):
     placed = {"positions": "learned", "max_length": 40}
     regard.train(LETTERS, out=out, **QUICK, model={"source": placed})
     said = refusal(ConfigError, out, model={"source": {"max_length": 32}})
-    assert "has another size than the model that is started from" in said
+    assert "has another size than in the model that training starts from" in said
 
 
 def test_a_run_goes_on_from_the_model_it_began_from_alone(model, tmp_path):
