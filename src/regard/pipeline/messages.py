@@ -52,11 +52,6 @@ def unknown_argument(name: str, match: str) -> str:
 
 
 # in the words of `config`, which are among them in one error
-def unknown_size(name: str, match: str) -> str:
-    """Suggest the closest size of a preset for a misspelled one."""
-    return f"model.{name} is no setting; model.{match} would do"
-
-
 def wrong_size(name: str, size: str, must_be: str) -> str:
     """Refuse a size of a preset."""
     return f"model.{name} = {size}, but it must be {must_be}"

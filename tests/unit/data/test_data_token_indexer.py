@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from regard.text.side import Side
 
 from regard.data.token_indexer import count_characters, make_token_indexer
 from regard.text.subwords import train_subwords
-from regard.text.tokenizers import Characters, Sounds, Symbols, Tagged, Words
+from regard.text.text_processor import TextProcessor
+from regard.text.tokenizers import Characters, Phonemes, Tagged, Whitespace, Words
 from regard.text.vocabulary import Vocabulary
 
 LINES = ["walk V;PST", "été, “aː tˤ”", "a  b\u2003c", "", "过去 x", "a␛b ▁ ▅", "walk walk V;PST"]
 
 
 def tokenizers():
-    yield from (Characters(), Words(), Symbols(), Tagged(), Sounds("NFC"))
+    yield from (Characters(), Words(), Whitespace(), Tagged(), Phonemes("NFC"))
     for kind in ("unigram", "bpe"):
         # 过去, ▅ and “ are no pieces
         yield train_subwords(["walk walked talk", "a b c t x été ː"] * 9, 30, kind, 1)
@@ -29,11 +29,11 @@ def test_counts_and_ids_are_those_of_the_tokenizer(tokenizer):
     blocks = [indexer.index(lines) for lines in (LINES[:3], [], LINES[3:])]
     for block in blocks:
         indexer.count(block.indexes)
-    tokens = [tokenizer.split(line) for line in LINES]
+    tokens = [tokenizer.tokenize(line) for line in LINES]
     assert [n for block in blocks for n in block.lengths] == list(map(len, tokens))
     counts = Counter(token for line in tokens for token in line)
     assert indexer.counts() == counts
-    side = Side("NFC", tokenizer, Vocabulary.from_counts(counts, 12))
+    side = TextProcessor("NFC", tokenizer, Vocabulary.from_counts(counts, 12))
     table = indexer.ids(side.vocabulary)
     ids = np.concatenate([table[block.indexes] for block in blocks])
     assert ids.tolist() == [i for line in tokens for i in side.vocabulary.ids(line)]

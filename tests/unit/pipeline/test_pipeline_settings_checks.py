@@ -26,8 +26,8 @@ def test_sections_that_do_not_agree_are_refused_together():
         "data": {"max_source_length": 30, "max_target_length": 20},
     }
     assert disagreement(given, "gehring2017").splitlines() == [
-        "settings: text.target is words; with text.shared_vocabulary = true it must be characters, as "
-        "text.source is. Set text.target = characters.",
+        "settings: text.target is words; with text.shared_vocabulary = true it must be "
+        "characters, as text.source is. Set text.target = characters.",
         "settings: model.source.max_length is 20; it must be at least 30, since "
         "data.max_source_length is 30. Set model.source.max_length = 30 or "
         "data.max_source_length = 20.",
@@ -38,8 +38,8 @@ def test_sections_that_do_not_agree_are_refused_together():
     assert disagreement(
         {"model": {"tied_embeddings": "all"}, "text": {"shared_vocabulary": False}}, "vaswani2017"
     ) == (
-        "settings: text.shared_vocabulary is false; model.tied_embeddings = all needs one vocabulary. "
-        "Set text.shared_vocabulary = true or model.tied_embeddings = output."
+        "settings: text.shared_vocabulary is false; model.tied_embeddings = all needs one "
+        "vocabulary. Set text.shared_vocabulary = true or model.tied_embeddings = output."
     )
     assert disagreement({"model": {"score": "location", "max_length": 8}}) == (
         "settings: model.decoder.attention.max_length is 8; it must be at least 32, since "

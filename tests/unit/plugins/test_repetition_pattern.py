@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import torch
-from regard.symbols import BOS, EOS, PAD
 
 from regard.plugins.repetition_pattern import RepetitionPattern
 from regard.search import NEVER, Request, search
+from regard.special_tokens import BOS, EOS, PAD
 from regard.text.vocabulary import SPECIAL_TOKENS, Vocabulary
 from regard.translator import Translator
 from search_options import wanted
