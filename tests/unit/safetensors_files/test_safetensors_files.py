@@ -40,6 +40,7 @@ def test_metadata_is_read_where_the_tensors_are_cut_off(path):
         b"",
         b"\x01",
         struct.pack("<Q", 9) + b"{}",
+        struct.pack("<Q", 2**63) + b"{}",
         struct.pack("<Q", MAX_HEADER_BYTES + 1) + b'{"__metadata__": {"regard": "{}"}}',
         struct.pack("<Q", 2) + b"\xff\xfe",
         struct.pack("<Q", 200_000) + b"[" * 200_000,
