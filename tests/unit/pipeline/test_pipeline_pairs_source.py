@@ -4,15 +4,19 @@ import io
 import os
 import sys
 import threading
+import tracemalloc
 from pathlib import Path
 
 import pytest
 from pipeline_cases import tsv
 
+from regard.data import pair_blocks
 from regard.errors import ConfigError, DataError
-from regard.pipeline import messages
-from regard.pipeline.input_pairs import read_pairs
+from regard.pipeline import messages, split
+from regard.pipeline.auto_configuration import auto_configure
+from regard.pipeline.input_pairs import InputPairs, read_pairs
 from regard.pipeline.pairs_source import PairsSource
+from regard.pipeline.preprocessing import preprocess
 
 PAIRS = [("a", "x"), ("b c", "y z")]
 
@@ -147,3 +151,20 @@ def test_a_file_that_cannot_be_read_is_never_skipped(tmp_path):
 )
 def test_a_model_is_named_after_its_pairs(source, stem):
     assert source.stem == stem
+
+
+def test_what_is_read_and_encoded_does_not_stay_in_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(pair_blocks, "BLOCK_PAIRS", 200)
+    monkeypatch.setattr(split, "MAX_HASHES", 300)
+    peaks = []
+    for count in (2000, 8000):
+        tracemalloc.start()
+        pairs = read_pairs(PairsSource((f"{i:05}" * 9, f"{i:05}" * 9) for i in range(count)), "NFC")
+        text = {"source": "characters", "target": "characters"}
+        said = {"data": {"max_dev": 10, "dev_share": 0.01}, "text": text}
+        settings = auto_configure(pairs.profile, said).settings
+        preprocess(tmp_path / str(count), InputPairs(pairs, None), settings)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    # in a list, 6,000 more pairs of lines are over a megabyte
+    assert peaks[1] < peaks[0] + 400_000
