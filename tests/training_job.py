@@ -10,7 +10,7 @@ from regard.config.settings import Settings, TrainConfig
 from regard.data.corpus import Corpus, write_corpus
 from regard.models import build, preset
 from regard.saved_model import SavedModel, save_model
-from regard.search import Request, search
+from regard.search import SearchRequest, search
 from regard.text.text_processor import TextProcessor
 from regard.text.tokenizers import Characters
 from regard.text.vocabulary import Vocabulary
@@ -71,10 +71,10 @@ def job(folder, name="bahdanau2015", *, pairs=400, dropout=0.2, **options):
     dev = digits(40, seed=2)
 
     def exact(model):
-        requests = [Request(tuple(side.encode(line))) for line in dev]
+        requests = [SearchRequest(tuple(side.encode(line))) for line in dev]
         found = search([model], requests, wanted(max_length=12, batch_size=40))
         right = [
-            side.detokenize(side.vocabulary.decode(answers[0].words)) == line[::-1]
+            side.detokenize(side.vocabulary.decode(answers[0].token_ids)) == line[::-1]
             for answers, line in zip(found, dev, strict=True)
         ]
         return ValidationResult(100 * sum(right) / len(right))

@@ -17,7 +17,7 @@ import torch
 from torch import nn
 
 from regard.models import build, preset
-from regard.search import Request, search
+from regard.search import SearchRequest, search
 from regard.text.vocabulary import Vocabulary
 from search_options import wanted
 
@@ -83,14 +83,19 @@ def random_model(name, sizes, symbols):
 def bits(answers):
     """Return all that must be equal: words, scores and weights of every hypothesis."""
     return [
-        (answer.words, np.array(answer.scores).tobytes(), answer.weights.tobytes(), answer.cut)
+        (
+            answer.token_ids,
+            np.array(answer.scores).tobytes(),
+            answer.weights.tobytes(),
+            answer.truncated,
+        )
         for answer in answers
     ]
 
 
 def compare(model, lines, beam_size):
     """Search at every batch size, shuffled; return how many lines differ from the line alone."""
-    requests, rng = [Request(line) for line in lines], np.random.default_rng(1)
+    requests, rng = [SearchRequest(line) for line in lines], np.random.default_rng(1)
     alone, counted, lengths = {}, {"lines": len(lines), "compared": 0, "different": 0}, Counter()
     for batch_size in BATCH_SIZES:
         order = rng.permutation(len(requests))
@@ -99,7 +104,7 @@ def compare(model, lines, beam_size):
         for i, answers in zip(order.tolist(), found, strict=True):
             if batch_size == 1:
                 alone[i] = bits(answers)
-                lengths[len(answers[0].words)] += 1
+                lengths[len(answers[0].token_ids)] += 1
             else:
                 counted["compared"] += 1
                 counted["different"] += bits(answers) != alone[i]

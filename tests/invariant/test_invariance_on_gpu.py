@@ -5,7 +5,7 @@ import torch
 
 import presets as small
 from regard.models import PRESETS
-from regard.search import Request, search
+from regard.search import SearchRequest, search
 from search_options import wanted
 
 pytestmark = pytest.mark.gpu
@@ -21,8 +21,8 @@ def test_a_line_in_any_company_is_what_it_is_alone(name, beam_size):
         for n in torch.randint(1, 9, (300,), generator=generator)
     ]
     options = wanted(beam_size=beam_size, max_length=12, batch_size=300)
-    together = search([model], [Request(line) for line in lines], options)
+    together = search([model], [SearchRequest(line) for line in lines], options)
     for line, answers in list(zip(lines, together, strict=True))[::11]:
-        (alone,) = search([model], [Request(line)], options)
-        assert [a.words for a in alone] == [a.words for a in answers]
+        (alone,) = search([model], [SearchRequest(line)], options)
+        assert [a.token_ids for a in alone] == [a.token_ids for a in answers]
         assert [a.scores for a in alone] == [a.scores for a in answers]

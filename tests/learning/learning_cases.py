@@ -13,7 +13,7 @@ import torch
 from regard.config.settings import TrainConfig
 from regard.data.corpus import Corpus, write_corpus
 from regard.models import build, preset
-from regard.search import Request, search
+from regard.search import SearchRequest, search
 from regard.text.text_processor import TextProcessor
 from regard.text.tokenizers import Characters
 from regard.text.vocabulary import Vocabulary
@@ -87,9 +87,9 @@ def unseen(rng, seen, count):
 
 def exact_match(model, side, lines, answer):
     """Return the share of lines that the model answers to the last digit, EOS included."""
-    requests = [Request(tuple(side.encode(line))) for line in lines]
+    requests = [SearchRequest(tuple(side.encode(line))) for line in lines]
     found = search([model], requests, wanted(max_length=LONGEST + 2, batch_size=64))
-    outputs = [side.detokenize(side.vocabulary.decode(answers[0].words)) for answers in found]
+    outputs = [side.detokenize(side.vocabulary.decode(answers[0].token_ids)) for answers in found]
     return sum(map(str.__eq__, outputs, map(answer, lines))) / len(lines)
 
 

@@ -135,13 +135,13 @@ def _invariance() -> dict[str, bool]:
 
     from regard.config.settings import SearchConfig
     from regard.models import build, preset
-    from regard.search import Request, SearchOptions, search
+    from regard.search import SearchOptions, SearchRequest, search
 
     sizes = {"embedding_size": 24, "hidden_size": 40, "align_size": 24, "readout_size": 24}
     blocks = {"model_size": 32, "feed_forward_size": 64, "num_heads": 4, "num_layers": 2}
     rng = np.random.default_rng(0)
     lines = [rng.integers(4, 30, size=rng.integers(1, 60)) for _ in range(41)]
-    requests = [Request(tuple(line.tolist())) for line in lines]
+    requests = [SearchRequest(tuple(line.tolist())) for line in lines]
     config = SearchConfig(beam_size=3, max_length=12)
     together_options, alone_options = (
         SearchOptions(config=replace(config, batch_size=size)) for size in (41, 1)
@@ -154,7 +154,7 @@ def _invariance() -> dict[str, bool]:
         together = search([model], requests, together_options)
         alone = search([model], requests[:8], alone_options)
         verdicts[name] = all(
-            a[0].words == b[0].words
+            a[0].token_ids == b[0].token_ids
             and a[0].scores == b[0].scores
             and np.array_equal(np.array(a[0].weights), np.array(b[0].weights))
             for a, b in zip(alone, together, strict=False)

@@ -1,7 +1,7 @@
-"""Couplets: the second line repeats a token where the first line does, and nowhere else.
+"""A constraint for couplets: the second line repeats a token exactly where the first line does.
 
-Lines of a couplet are equally long, and their marks of punctuation stand in the same places. No
-other token of the first line comes again in the second.
+Both lines have the same length, and punctuation is at the same positions. The second line has no
+other token of the first.
 """
 
 from collections.abc import Sequence
@@ -15,85 +15,85 @@ from torch import Tensor
 from typing_extensions import override
 
 from regard.extensions import register_constraint
-from regard.search import NEVER, Constraint, Request
+from regard.search import NEG_INF, Constraint, SearchRequest
 from regard.search.constraints import TargetVocabulary
 from regard.special_tokens import UNKNOWN
 
 NEW = -1
-"""The earlier place of a token that stands for the first time."""
+"""The earlier position of a token that was not there before."""
 
 
 class Pattern(NamedTuple):
-    """What a source asks of its target."""
+    """What a source requires of its target."""
 
     earlier: tuple[int, ...]
-    """The place where each token stood first, or `NEW`."""
+    """The position where each token stood first, or `NEW`."""
 
     marks: dict[int, int]
-    """The marks to copy, by their places."""
+    """The punctuation to copy, by position."""
 
-    barred: list[int]
-    """Words that may not be written anywhere else."""
+    excluded: list[int]
+    """Tokens that may not be generated elsewhere."""
 
 
 @final
 @register_constraint("repetition_pattern")
 class RepetitionPattern(Constraint):
-    """As many tokens as the source, repeated where it repeats one; of the source, marks alone."""
+    """As many tokens as the source, repeated where it repeats one; copies only punctuation."""
 
     def __init__(self, target: TargetVocabulary) -> None:
         super().__init__(target)
         tokens = target.decode(range(len(target)))
-        self.marks = frozenset(word for word, token in enumerate(tokens) if _is_mark(token))
-        # the same few lines are asked for at every step
+        self.marks = frozenset(token_id for token_id, token in enumerate(tokens) if _is_mark(token))
+        # each step needs the patterns of the same few lines
         self._pattern = lru_cache(maxsize=4096)(self._pattern_of)
 
     @override
-    def length(self, request: Request) -> int | None:
+    def length(self, request: SearchRequest) -> int | None:
         return len(request.source)
 
     @override
-    def forced_word(self, request: Request, position: int) -> int | None:
+    def forced_token(self, request: SearchRequest, position: int) -> int | None:
         return self._pattern(request.source_tokens).marks.get(position)
 
     @override
     def restrict(
         self,
         log_probs: Float[Tensor, "B W V"],
-        requests: Sequence[Request],
+        requests: Sequence[SearchRequest],
         position: int,
-        written: Int[np.ndarray, "B W T"],
+        generated: Int[np.ndarray, "B W T"],
     ) -> None:
-        for scores, request, words in zip(log_probs, requests, written, strict=True):
-            self._follow(scores, self._pattern(request.source_tokens), position, words)
+        for scores, request, token_ids in zip(log_probs, requests, generated, strict=True):
+            self._follow(scores, self._pattern(request.source_tokens), position, token_ids)
 
     @staticmethod
     def _follow(
         scores: Float[Tensor, "W V"],
         pattern: Pattern,
         position: int,
-        written: Int[np.ndarray, "W T"],
+        generated: Int[np.ndarray, "W T"],
     ) -> None:
-        """Leave the word that stood where the token stood before; of a new token, new words."""
+        """Allow only the earlier target token if the source repeats one, else only new tokens."""
         earlier = pattern.earlier[position]
         if earlier == NEW:
-            scores[:, pattern.barred] = NEVER
-        for row, words in zip(scores, written, strict=True):
+            scores[:, pattern.excluded] = NEG_INF
+        for row, token_ids in zip(scores, generated, strict=True):
             if earlier == NEW:
-                row[words.tolist()] = NEVER
+                row[token_ids.tolist()] = NEG_INF
                 continue
-            word = int(words[earlier])
-            score = row[word].clone()
-            row.fill_(NEVER)
-            row[word] = score
+            token_id = int(token_ids[earlier])
+            score = row[token_id].clone()
+            row.fill_(NEG_INF)
+            row[token_id] = score
 
     def _pattern_of(self, tokens: tuple[str, ...]) -> Pattern:
-        first: dict[str, int] = {}
-        places = [first.setdefault(token, at) for at, token in enumerate(tokens)]
-        earlier = tuple(NEW if place == at else place for at, place in enumerate(places))
+        first_positions: dict[str, int] = {}
+        positions = [first_positions.setdefault(token, at) for at, token in enumerate(tokens)]
+        earlier = tuple(NEW if first == at else first for at, first in enumerate(positions))
         ids = self.target.encode(tokens)
-        marks = {at: word for at, word in enumerate(ids) if word in self.marks}
-        # an unknown word would be shown as a copy
+        marks = {at: token_id for at, token_id in enumerate(ids) if token_id in self.marks}
+        # an unknown token would be replaced by a copy
         return Pattern(earlier, marks, sorted({UNKNOWN, *ids} | self.marks))
 
 

@@ -1,17 +1,19 @@
-"""Find good targets: greedy, beam, sampling, under constraints; knows only the decoder contract."""
+"""Greedy search, beam search and sampling, under constraints; knows only the step decoder."""
 
 from regard.search.beam import search
 from regard.search.constraints import Constraint
+from regard.search.hypothesis import Hypothesis, TreeNode, length_penalty
 from regard.search.options import SearchOptions
-from regard.search.ranking import NEVER
-from regard.search.request import Hypothesis, Request, TreeNode
+from regard.search.request import SearchRequest
+from regard.search.top_k import NEG_INF
 
 __all__ = [
-    "NEVER",
+    "NEG_INF",
     "Constraint",
     "Hypothesis",
-    "Request",
     "SearchOptions",
+    "SearchRequest",
     "TreeNode",
+    "length_penalty",
     "search",
 ]

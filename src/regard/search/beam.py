@@ -1,4 +1,4 @@
-"""The search itself: one loop for greedy, beam and sampling, over lines of one padded length."""
+"""Beam search: one loop for greedy search, beam search and sampling, over a batch of lines."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -14,107 +14,110 @@ from regard.inference.parallel import batches_by_length, run_on_all_cores
 from regard.inference.prepare import prepare_for_inference
 from regard.inference.step_decoder import StepDecoder
 from regard.models.seq2seq import Seq2Seq
-from regard.search.history import GONE, Candidates, Ends, History, Seen, Slots
+from regard.search import messages
+from regard.search.beam_history import (
+    INACTIVE,
+    BeamHistory,
+    BeamSlots,
+    Candidates,
+    FinishedHypotheses,
+    StepRecord,
+)
+from regard.search.hypothesis import Hypothesis
 from regard.search.options import SearchOptions
 from regard.search.output_limits import OutputLimits
-from regard.search.ranking import NEVER, best, draw, generator, ranked
-from regard.search.request import Hypothesis, Request
+from regard.search.request import SearchRequest
+from regard.search.sampling import line_generator, sample_token
+from regard.search.top_k import NEG_INF, top_k, top_k_pairs
 from regard.special_tokens import BOS, EOS, PAD
 
 
 def search(
     models: Sequence[Seq2Seq],
-    requests: Sequence[Request],
+    requests: Sequence[SearchRequest],
     options: SearchOptions,
     *,
     progress: Callable[[int], None] | None = None,
 ) -> list[list[Hypothesis]]:
     """Return the best hypotheses of each line, best first, in the order of the requests."""
-    _refuse(models, requests, options)
+    _check(models, requests, options)
     decoders = [prepare_for_inference(model).decoder for model in models]
     lengths = [len(request.source) for request in requests]
     device = decoders[0].device
-    # fewer lines than fill a tile are not worth a core of their own
+    # lines that do not fill a tile are not worth a core
     min_lines = max(1, decoders[0].tile_rows // options.config.beam_size)
 
-    def work(numbers: list[int]) -> list[list[Hypothesis]]:
-        return _fitting(decoders, [requests[number] for number in numbers], options)
+    def search_batch(numbers: list[int]) -> list[list[Hypothesis]]:
+        return _search_in_memory(decoders, [requests[number] for number in numbers], options)
 
     hypotheses: list[list[Hypothesis]] = [[] for _ in requests]
     batches = batches_by_length(lengths, options.config.batch_size, min_lines, device)
-    for numbers, answers in run_on_all_cores(work, batches, device):
-        for number, answer in zip(numbers, answers, strict=True):
-            hypotheses[number] = answer
+    for numbers, batch_hypotheses in run_on_all_cores(search_batch, batches, device):
+        for number, nbest in zip(numbers, batch_hypotheses, strict=True):
+            hypotheses[number] = nbest
         if progress is not None:
             progress(len(numbers))
     return hypotheses
 
 
-def _refuse(models: Sequence[Seq2Seq], requests: Sequence[Request], options: SearchOptions) -> None:
+def _check(
+    models: Sequence[Seq2Seq], requests: Sequence[SearchRequest], options: SearchOptions
+) -> None:
     limits = [model.max_source_length for model in models]
     limit = min((limit for limit in limits if limit is not None), default=None)
     longest = max((len(request.source) for request in requests), default=0)
     if limit is not None and longest > limit:
-        raise InputError(
-            f"a source has {longest:,} symbols, but the model has positions for {limit:,}; "
-            f"its first {limit:,} would do"
-        )
-    words = set(range(models[0].readout.weight.shape[0])) - {PAD, BOS, EOS}
-    if words <= options.banned:
-        raise InputError(
-            f"banned holds all {len(words):,} words that the model can write, but one must be left"
-        )
+        raise InputError(messages.source_too_long(longest, limit))
+    token_ids = set(range(models[0].readout.weight.shape[0])) - {PAD, BOS, EOS}
+    if token_ids <= options.banned:
+        raise InputError(messages.all_tokens_banned(len(token_ids)))
 
 
-def _fitting(
-    decoders: Sequence[StepDecoder], requests: list[Request], options: SearchOptions
+def _search_in_memory(
+    decoders: Sequence[StepDecoder], requests: list[SearchRequest], options: SearchOptions
 ) -> list[list[Hypothesis]]:
-    """Search a batch, in halves where it does not fit into memory."""
+    """Search a batch; divide it in halves if it does not fit into memory."""
     try:
         with torch.inference_mode():
             return _Search(decoders, requests, options).run()
     except (MemoryError, RuntimeError) as error:
-        if not _no_room(error):
+        if not _is_out_of_memory(error):
             raise
-    # not within `except`, where the error would hold on to what did not fit
+    # outside of `except`, where the error would keep the tensors alive
     if len(requests) == 1:
-        raise InputError(
-            f"a source has {len(requests[0].source):,} symbols, but with beam_size = "
-            f"{options.config.beam_size} it must fit into memory; "
-            f"{'beam_size = 1' if options.config.beam_size > 1 else 'a shorter one'} would do"
-        )
+        length, beam_size = len(requests[0].source), options.config.beam_size
+        raise InputError(messages.out_of_memory(length, beam_size))
     half = len(requests) // 2
     first, second = requests[:half], requests[half:]
-    return _fitting(decoders, first, options) + _fitting(decoders, second, options)
+    return _search_in_memory(decoders, first, options) + _search_in_memory(
+        decoders, second, options
+    )
 
 
-def _no_room(error: Exception) -> bool:
-    # on a CPU torch says so in words alone
+def _is_out_of_memory(error: Exception) -> bool:
+    # on a CPU only the text of the error says so
     return isinstance(error, MemoryError | torch.OutOfMemoryError) or "DefaultCPUAllocator" in str(
         error
     )
 
 
-class _Chosen(NamedTuple):
-    """Continuations of each line, best first: after which slot, by which word, with which total.
-
-    What is impossible has the total −∞.
-    """
+class _Continuations(NamedTuple):
+    """Continuations of each line, best first: parent slot, token and total; −∞ is impossible."""
 
     slots: Int[np.ndarray, "B k"]
-    words: Int[np.ndarray, "B k"]
+    token_ids: Int[np.ndarray, "B k"]
     totals: Float[np.ndarray, "B k"]
 
 
 class _Search:
-    """Lines of one padded length on their way, and the rows of their live hypotheses.
+    """Lines of one padded length, and the rows of their live hypotheses.
 
-    Rows are line-major: with w slots a line, row b·w + s is slot s of the b-th of `active`. A line
-    that is done stays among them, its slots unused, until a whole tile can go.
+    Rows are line-major: with w slots a line, row b·w + s is slot s of the b-th line of `active`. A
+    line that is done stays in the batch, its slots unused, until a whole tile can be freed.
     """
 
     def __init__(
-        self, decoders: Sequence[StepDecoder], requests: list[Request], options: SearchOptions
+        self, decoders: Sequence[StepDecoder], requests: list[SearchRequest], options: SearchOptions
     ) -> None:
         self.requests = requests
         self.options = options
@@ -125,171 +128,190 @@ class _Search:
         limit = min((limit - 1 for limit in limits if limit is not None), default=None)
         self.device = decoders[0].device
         self.limits = OutputLimits(requests, options, limit, self.device)
-        self.history = History()
+        self.history = BeamHistory()
         sources = [request.source for request in requests]
         B = len(requests)
-        # without sampling all hypotheses are the same one at first: one slot will do
-        first_slots = self.W if self.sampling else 1
-        each = np.repeat(np.arange(B), first_slots)
-        self.tiles = [TiledBatch.start(decoder, sources).gather(each) for decoder in decoders]
+        # without sampling all hypotheses begin alike: one slot is enough
+        num_slots = self.W if self.sampling else 1
+        rows = np.repeat(np.arange(B), num_slots)
+        self.tiles = [TiledBatch.start(decoder, sources).gather(rows) for decoder in decoders]
         self.active = np.arange(B)
-        self.num_ends = np.zeros(B, dtype=np.int64)
-        # totals of the likeliest that have ended, the least of them first
-        self.ended = np.full((B, self.config.nbest), NEVER)
-        self.words = np.full((B, first_slots), BOS)
-        self.totals = np.zeros((B, first_slots))
-        self.written = np.zeros((B, first_slots, 0), dtype=np.int64)
-        self.generators = [generator(r, self.config) for r in requests] if self.sampling else []
+        self.num_finished = np.zeros(B, dtype=np.int64)
+        # totals of the best finished hypotheses, in ascending order
+        self.finished_totals = np.full((B, self.config.nbest), NEG_INF)
+        self.token_ids = np.full((B, num_slots), BOS)
+        self.totals = np.zeros((B, num_slots))
+        self.generated = np.zeros((B, num_slots, 0), dtype=np.int64)
+        self.generators = (
+            [line_generator(r, self.config) for r in requests] if self.sampling else []
+        )
         self.num_steps = 0
 
     def run(self) -> list[list[Hypothesis]]:
-        """Step until every line is done; return each line's best."""
+        """Step until every line is done; return the best hypotheses of each line."""
         while len(self.active):
             log_probs, weights = self._step()
-            by_line = log_probs.reshape(*self.words.shape, -1)
-            chosen = self._sampled(by_line) if self.sampling else self._best(by_line)
-            slots, ends = self._move(chosen, by_line)
-            places = np.full(len(self.requests), GONE)
-            places[self.active] = np.arange(len(self.active))
-            shown = None if weights is None else weights.float().cpu().numpy()
-            seen = Seen(places, self.words.shape[1], shown, self._candidates(log_probs))
-            self.history.add(slots, ends, seen)
-            self._advance(slots)
+            by_line = log_probs.reshape(*self.token_ids.shape, -1)
+            continuations = (
+                self._sampled_continuations(by_line)
+                if self.sampling
+                else self._top_continuations(by_line)
+            )
+            live, finished = self._split_finished(continuations, by_line)
+            self.history.add(live, finished, self._record(log_probs, weights))
+            self._advance(live)
             self.num_steps += 1
-        return self.history.answers(self.requests, self.options)
+        return self.history.best_hypotheses(self.requests, self.options)
+
+    def _record(
+        self, log_probs: Float[Tensor, "R V"], weights: Float[Tensor, "R L H S"] | None
+    ) -> StepRecord:
+        """Return weights and candidates of this step, and the batch index of each line."""
+        batch_indices = np.full(len(self.requests), INACTIVE)
+        batch_indices[self.active] = np.arange(len(self.active))
+        weights_array = None if weights is None else weights.float().cpu().numpy()
+        num_slots = self.token_ids.shape[1]
+        return StepRecord(batch_indices, num_slots, weights_array, self._candidates(log_probs))
 
     def _step(self) -> tuple[Float[Tensor, "R V"], Float[Tensor, "R L H S"] | None]:
-        """Ask every model; an ensemble's probability is the mean of its members'."""
-        fed = torch.from_numpy(self.words.ravel()).to(self.device)
-        scored, shown = [], None
+        """Run every model; the probability of an ensemble is the mean of its members'."""
+        previous = torch.from_numpy(self.token_ids.ravel()).to(self.device)
+        members, first_weights = [], None
         for number, tiles in enumerate(self.tiles):
-            self.tiles[number], log_probs, weights = tiles.step(fed, self._pins(tiles))
-            scored.append(log_probs)
-            shown = weights if number == 0 else shown
-        if len(scored) == 1:
-            return scored[0], shown
-        return torch.stack(scored).logsumexp(dim=0) - float(np.log(len(scored))), shown
+            self.tiles[number], log_probs, weights = tiles.step(previous, self._pins(tiles))
+            members.append(log_probs)
+            first_weights = weights if number == 0 else first_weights
+        if len(members) == 1:
+            return members[0], first_weights
+        mean = torch.stack(members).logsumexp(dim=0) - float(np.log(len(members)))
+        return mean, first_weights
 
     def _pins(self, tiles: TiledBatch) -> Float[Tensor, "R L H S"] | None:
-        """Weights forced at this step: all on one source position, NaN where none is pinned."""
+        """Return the forced attention of this step: all on one source position; NaN means free."""
         attention_shape = tiles.decoder.attention_shape
         pinned = {
-            place: pins[self.num_steps]
-            for place, line in enumerate(self.active)
+            index: pins[self.num_steps]
+            for index, line in enumerate(self.active)
             if self.num_steps in (pins := self.requests[line].pins)
         }
         if not pinned or attention_shape is None:
             return None
         S = padded_length(len(self.requests[0].source), tiles.decoder.max_source_length)
-        shape = *self.words.shape, *attention_shape, S
+        shape = *self.token_ids.shape, *attention_shape, S
         forced_weights = torch.full(shape, torch.nan, device=self.device)
-        for place, position in pinned.items():
-            forced_weights[place] = 0.0
-            forced_weights[place, ..., position] = 1.0
+        for index, position in pinned.items():
+            forced_weights[index] = 0.0
+            forced_weights[index, ..., position] = 1.0
         return forced_weights.flatten(0, 1)
 
-    def _ruled(self, scores: Float[Tensor, "B w V"]) -> Float[Tensor, "B w V"]:
-        return self.limits.apply(scores, self.active, self.num_steps, self.written)
+    def _limited(self, scores: Float[Tensor, "B w V"]) -> Float[Tensor, "B w V"]:
+        return self.limits.apply(scores, self.active, self.num_steps, self.generated)
 
-    def _best(self, log_probs: Float[Tensor, "B w V"]) -> _Chosen:
-        """Return each line's likeliest continuations, equals by the lower id."""
+    def _top_continuations(self, log_probs: Float[Tensor, "B w V"]) -> _Continuations:
+        """Return the likeliest continuations of each line; of equal ones the lower id first."""
         totals = torch.from_numpy(self.totals.astype(np.float32)).to(self.device)
-        together = self._ruled(totals[..., None] + log_probs)
-        # twice as many as are kept: at most half of them can end in EOS
-        values, ids = ranked(together.flatten(1), 2 * self.W)
-        slots, words = np.divmod(ids, log_probs.shape[-1])
-        return _Chosen(slots, words, values.astype(np.float64))
+        scores = self._limited(totals[..., None] + log_probs)
+        # twice the beam size: at most half of them can end in EOS
+        values, ids = top_k(scores.flatten(1), 2 * self.W)
+        slots, token_ids = np.divmod(ids, log_probs.shape[-1])
+        return _Continuations(slots, token_ids, values.astype(np.float64))
 
-    def _sampled(self, log_probs: Float[Tensor, "B w V"]) -> _Chosen:
-        """Return a word for each live hypothesis, drawn by its line's own generator."""
-        allowed = self._ruled(log_probs.clone())
+    def _sampled_continuations(self, log_probs: Float[Tensor, "B w V"]) -> _Continuations:
+        """Sample a token for each live hypothesis, with the generator of its line."""
+        allowed = self._limited(log_probs.clone())
         rows = allowed.double().cpu().numpy()
-        words, totals = np.full_like(self.words, EOS), self.totals.copy()
-        for place, slot in np.argwhere(self.totals > NEVER):
-            drawn = self.generators[self.active[place]]
-            word = draw(rows[place, slot], self.config, drawn)
-            words[place, slot] = word
-            totals[place, slot] += rows[place, slot, word]
-        slots = np.broadcast_to(np.arange(self.W), words.shape)
-        return _Chosen(slots, words, totals)
+        token_ids, totals = np.full_like(self.token_ids, EOS), self.totals.copy()
+        for index, slot in np.argwhere(self.totals > NEG_INF):
+            generator = self.generators[self.active[index]]
+            token_id = sample_token(rows[index, slot], self.config, generator)
+            token_ids[index, slot] = token_id
+            totals[index, slot] += rows[index, slot, token_id]
+        slots = np.broadcast_to(np.arange(self.W), token_ids.shape)
+        return _Continuations(slots, token_ids, totals)
 
     def _candidates(self, log_probs: Float[Tensor, "R V"]) -> list[Candidates]:
-        """Return what each row would like to write next, whatever it may."""
+        """Return the likeliest next tokens of each row, also those that are not allowed."""
         if not self.options.num_candidates:
             return []
-        writable = log_probs.clone()
-        writable[:, [PAD, BOS]] = NEVER
-        return [tuple(row) for row in best(writable, self.options.num_candidates)]
+        candidates = log_probs.clone()
+        candidates[:, [PAD, BOS]] = NEG_INF
+        return [tuple(row) for row in top_k_pairs(candidates, self.options.num_candidates)]
 
-    def _move(self, chosen: _Chosen, log_probs: Float[Tensor, "B w V"]) -> tuple[Slots, Ends]:
-        """Take the best continuations: those that end are finished, the others live on."""
-        W, together = self.W, log_probs.flatten(1)
-        possible = chosen.totals > NEVER
-        ends = possible & (chosen.words == EOS)
-        going = possible & ~ends
+    def _split_finished(
+        self, continuations: _Continuations, log_probs: Float[Tensor, "B w V"]
+    ) -> tuple[BeamSlots, FinishedHypotheses]:
+        """Split the best continuations into live and finished hypotheses."""
+        W = self.W
+        possible = continuations.totals > NEG_INF
+        ends = possible & (continuations.token_ids == EOS)
+        continues = possible & ~ends
         if not self.sampling:
             ends[:, W:] = False
-        self.num_ends[self.active] += ends.sum(axis=1)
-        num_live = going.sum(axis=1).clip(max=W)
+        self.num_finished[self.active] += ends.sum(axis=1)
+        num_live = continues.sum(axis=1).clip(max=W)
         if not self.sampling:
-            num_live[self._settled(chosen.totals, ends, going)] = 0
+            num_live[self._line_is_done(continuations.totals, ends, continues)] = 0
 
-        # those that live on, best first; then copies of the first, which are not in use
-        order = np.argsort(~going, axis=1, kind="stable")
+        # live ones, best first; then copies of the first, which are unused
+        order = np.argsort(~continues, axis=1, kind="stable")
         used = np.arange(W) < num_live[:, None]
-        taken = np.where(used, order[:, np.arange(W) % order.shape[1]], order[:, :1])
-        ids = torch.from_numpy(chosen.slots * log_probs.shape[-1] + chosen.words)
-        scores = together.gather(1, ids.to(self.device)).cpu().numpy()
-        parents, words, gained, totals = (
-            np.take_along_axis(part, taken, axis=1)
-            for part in (chosen.slots, chosen.words, scores, chosen.totals)
+        ranks = np.where(used, order[:, np.arange(W) % order.shape[1]], order[:, :1])
+        ids = torch.from_numpy(continuations.slots * log_probs.shape[-1] + continuations.token_ids)
+        scores = log_probs.flatten(1).gather(1, ids.to(self.device)).cpu().numpy()
+        slots, token_ids, _ = continuations
+        parents, live_ids, live_scores, totals = (
+            np.take_along_axis(part, ranks, axis=1)
+            for part in (slots, token_ids, scores, continuations.totals)
         )
-        live = Slots(parents, words, gained, np.where(used, totals, NEVER))
-        places, _ = at = ends.nonzero()
-        cut = self.limits.cut(log_probs, self.active, self.num_steps)[places, chosen.slots[at]]
-        each = chosen.slots[at], scores[at], chosen.totals[at], cut
-        return live, Ends(self.active[places], *each)
+        live = BeamSlots(parents, live_ids, live_scores, np.where(used, totals, NEG_INF))
+        lines, _ = end = ends.nonzero()
+        truncated = self.limits.truncated(log_probs, self.active, self.num_steps)
+        each = slots[end], scores[end], continuations.totals[end], truncated[lines, slots[end]]
+        return live, FinishedHypotheses(self.active[lines], *each)
 
-    def _settled(
+    def _line_is_done(
         self,
         totals: Float[np.ndarray, "B k"],
         ends: Bool[np.ndarray, "B k"],
-        going: Bool[np.ndarray, "B k"],
+        continues: Bool[np.ndarray, "B k"],
     ) -> Bool[np.ndarray, "B"]:
-        """Whether W have ended, and as many as are wanted are no less likely than what goes on.
+        """Whether W hypotheses are finished, and the n best are no less likely than live ones.
 
-        W ends alone may leave a likelier one on its way: where endings are cheap, they come early.
+        The first condition alone is not enough: a live hypothesis may still be likelier.
         """
-        full = self.num_ends[self.active] >= self.W
+        enough = self.num_finished[self.active] >= self.W
         if self.config.stop == "full":
-            return full
-        both = np.concatenate([self.ended[self.active], np.where(ends, totals, NEVER)], axis=1)
-        self.ended[self.active] = np.sort(both, axis=1)[:, -self.config.nbest :]
-        return full & (self.ended[self.active, 0] >= np.where(going, totals, NEVER).max(axis=1))
+            return enough
+        new_totals = np.where(ends, totals, NEG_INF)
+        both = np.concatenate([self.finished_totals[self.active], new_totals], axis=1)
+        self.finished_totals[self.active] = np.sort(both, axis=1)[:, -self.config.nbest :]
+        best_live = np.where(continues, totals, NEG_INF).max(axis=1)
+        return enough & (self.finished_totals[self.active, 0] >= best_live)
 
-    def _advance(self, live: Slots) -> None:
-        """Bring each row to its new hypothesis; lines that are done leave in whole tiles."""
-        done = live.totals[:, 0] == NEVER
+    def _advance(self, live: BeamSlots) -> None:
+        """Move each row to its new hypothesis; lines that are done leave in whole tiles."""
+        done = live.totals[:, 0] == NEG_INF
         num_rows = self.W * int(np.count_nonzero(~done))
-        leave = -(-num_rows // self.tiles[0].decoder.tile_rows) < self.tiles[0].num_tiles
-        kept = _packed(~done) if leave else np.arange(len(done))
-        num_slots = self.words.shape[1]
-        # a line that is done need not move
+        can_shrink = -(-num_rows // self.tiles[0].decoder.tile_rows) < self.tiles[0].num_tiles
+        remaining = _compact(~done) if can_shrink else np.arange(len(done))
+        num_slots = self.token_ids.shape[1]
+        # a line that is done stays where it is
         own = np.arange(self.W) % num_slots
         parents = np.where(done[:, None], own, live.parents)
-        rows = (num_slots * kept[:, None] + parents[kept]).ravel()
-        self.active = self.active[kept]
-        self.words, self.totals = live.words[kept], live.totals[kept]
+        rows = (num_slots * remaining[:, None] + parents[remaining]).ravel()
+        self.active = self.active[remaining]
+        self.token_ids, self.totals = live.token_ids[remaining], live.totals[remaining]
         if self.options.constraint is not None:
-            before = np.take_along_axis(self.written[kept], parents[kept, :, None], axis=1)
-            self.written = np.concatenate([before, self.words[..., None]], axis=2)
+            generated, slots = self.generated[remaining], parents[remaining]
+            prefixes = np.take_along_axis(generated, slots[..., None], axis=1)
+            self.generated = np.concatenate([prefixes, self.token_ids[..., None]], axis=2)
         if num_rows:
             self.tiles = [tiles.gather(rows) for tiles in self.tiles]
 
 
-def _packed(live: Bool[np.ndarray, "B"]) -> Int[np.ndarray, "L"]:
-    """Return which lines stay, the last in the places of those that leave: few need to move."""
-    number = int(np.count_nonzero(live))
-    places = np.arange(number)
-    places[~live[:number]] = number + live[number:].nonzero()[0]
-    return places
+def _compact(live: Bool[np.ndarray, "B"]) -> Int[np.ndarray, "L"]:
+    """Return the lines that stay; the last ones fill the gaps, so that few rows move."""
+    count = int(np.count_nonzero(live))
+    indices = np.arange(count)
+    indices[~live[:count]] = count + live[count:].nonzero()[0]
+    return indices

@@ -1,4 +1,4 @@
-"""The extension point for constraints: what a target may be, besides what the settings say."""
+"""The extension point for constrained decoding: rules for a target besides the settings."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
@@ -8,11 +8,11 @@ import numpy as np
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regard.search.request import Request
+from regard.search.request import SearchRequest
 
 
 class TargetVocabulary(Protocol):
-    """What a constraint knows of the target's tokens: their ids, and back."""
+    """The part of the target vocabulary that a constraint needs: tokens ⇄ ids."""
 
     def __len__(self) -> int: ...
 
@@ -24,33 +24,33 @@ class TargetVocabulary(Protocol):
 
 
 class Constraint(ABC):
-    """What the words of a target must satisfy, given its source and the words so far.
+    """A rule for the tokens of a target, given its source and the tokens so far.
 
-    One instance serves all lines and all threads of a translator: it holds nothing of a line. The
-    search itself sees to the prefix, to banned words, and to the end at the greatest length.
+    One instance serves all lines and all threads of a translator: it holds no state of a line. The
+    search itself handles the prefix, banned tokens and the end at the maximum length.
     """
 
     def __init__(self, target: TargetVocabulary) -> None:
         self.target = target
 
-    def length(self, request: Request) -> int | None:
-        """Return how many words the target must have; None where the settings decide."""
+    def length(self, request: SearchRequest) -> int | None:
+        """Return how many tokens the target must have; None if the settings decide."""
         return None
 
-    def forced_word(self, request: Request, position: int) -> int | None:
-        """Return the word that must stand there, even if it is banned; None where none must."""
+    def forced_token(self, request: SearchRequest, position: int) -> int | None:
+        """Return the token that must be at a position, even a banned one; None if any may."""
         return None
 
     @abstractmethod
     def restrict(
         self,
         log_probs: Float[Tensor, "B W V"],
-        requests: Sequence[Request],
+        requests: Sequence[SearchRequest],
         position: int,
-        written: Int[np.ndarray, "B W T"],
+        generated: Int[np.ndarray, "B W T"],
     ) -> None:
-        """Set to −∞, in place, what may not stand at a position: B lines with W hypotheses each.
+        """Set to −∞, in place, what may not be at a position: B lines with W hypotheses each.
 
-        `written` has the words of each hypothesis so far. Lines whose word is forced there, by a
-        prefix, by `forced_word` or because they must end, are not among these.
+        `generated` has the tokens of each hypothesis so far. Lines whose token is forced there, by
+        a prefix, by `forced_token` or because they must end, are not among these.
         """

@@ -1,4 +1,4 @@
-"""How to search all lines of a call."""
+"""Options of a search, the same for all lines of a call."""
 
 from dataclasses import dataclass
 
@@ -8,19 +8,19 @@ from regard.search.constraints import Constraint
 
 @dataclass(frozen=True, kw_only=True)
 class SearchOptions:
-    """The settings of a search, and what only a call can say."""
+    """The settings of a search, and the options that belong to one call."""
 
     config: SearchConfig
     """The settings of [search]."""
 
     banned: frozenset[int] = frozenset()
-    """Words that must not be written."""
+    """Tokens that must not be generated."""
 
     num_candidates: int = 0
-    """Best candidates to report at each position."""
+    """Number of best candidates to report at each position."""
 
     keep_tree: bool = False
-    """Report every hypothesis that was ever in the beam, with the best of each line."""
+    """Report every hypothesis that was in the beam, with the best one of each line."""
 
     constraint: Constraint | None = None
-    """What `config.constraint` names, made for the target vocabulary."""
+    """The constraint that `config.constraint` names, for the vocabulary of the target."""

@@ -1,6 +1,6 @@
-"""What the lines of a batch may write: prefix, lengths, banned words, constraint.
+"""Limits on the output of each line: prefix, lengths, banned tokens, constraint.
 
-The end is forced where a line has reached its greatest length.
+The end is forced when a line has reached its maximum length.
 """
 
 from collections.abc import Sequence
@@ -11,41 +11,44 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from regard.search.options import SearchOptions
-from regard.search.ranking import NEVER
-from regard.search.request import Request
+from regard.search.request import SearchRequest
+from regard.search.top_k import NEG_INF
 from regard.special_tokens import BOS, EOS, PAD
 
-FREE = -1
-"""The exact length of a line that may have any."""
+ANY_LENGTH = -1
+"""The exact length of a line without one."""
 
 
 class OutputLimits:
-    """Lengths, prefixes and the constraint of every line, side by side."""
+    """Lengths, prefixes and the constraint of every line."""
 
     def __init__(
         self,
-        requests: Sequence[Request],
+        requests: Sequence[SearchRequest],
         options: SearchOptions,
         max_positions: int | None,
         device: torch.device,
     ) -> None:
-        """Read the requests; `max_positions` is the most words the models have positions for."""
+        """Read the requests; `max_positions` is the maximum length that the models support."""
         config, self.constraint = options.config, options.constraint
         self.requests = requests
-        self.prefixes = np.array([len(request.prefix) for request in requests])
-        self.exact = np.array(
+        self.prefix_lengths = np.array([len(request.prefix) for request in requests])
+        self.exact_lengths = np.array(
             [self._exact_length(request, config.same_length) for request in requests]
         )
-        longest = np.where(self.exact == FREE, config.max_length, self.exact)
-        longest = np.maximum(longest, self.prefixes)
-        self.longest = longest if max_positions is None else np.minimum(longest, max_positions)
-        self.shortest = np.where(self.exact == FREE, config.min_length, self.exact)
-        self.never = torch.tensor([PAD, BOS, *sorted(options.banned)], device=device)
+        any_length = self.exact_lengths == ANY_LENGTH
+        max_lengths = np.where(any_length, config.max_length, self.exact_lengths)
+        max_lengths = np.maximum(max_lengths, self.prefix_lengths)
+        self.max_lengths = (
+            max_lengths if max_positions is None else np.minimum(max_lengths, max_positions)
+        )
+        self.min_lengths = np.where(any_length, config.min_length, self.exact_lengths)
+        self.forbidden = torch.tensor([PAD, BOS, *sorted(options.banned)], device=device)
 
-    def _exact_length(self, request: Request, same_length: bool) -> int:
+    def _exact_length(self, request: SearchRequest, same_length: bool) -> int:
         length = None if self.constraint is None else self.constraint.length(request)
         if length is None:
-            return len(request.source) if same_length else FREE
+            return len(request.source) if same_length else ANY_LENGTH
         return length
 
     def apply(
@@ -53,52 +56,52 @@ class OutputLimits:
         scores: Float[Tensor, "B W V"],
         lines: Int[np.ndarray, "B"],
         position: int,
-        written: Int[np.ndarray, "B W T"],
+        generated: Int[np.ndarray, "B W T"],
     ) -> Float[Tensor, "B W V"]:
-        """Make impossible, in place, whatever may not stand at a position of these lines.
+        """Set to −∞, in place, whatever may not be at a position of these lines.
 
-        `written` are the words so far, of every slot, where there is a constraint.
+        `generated` has the tokens of every slot so far, if there is a constraint.
         """
-        at_end = position >= self.longest[lines]
-        forced = at_end | (position < self.prefixes[lines])
-        constrained = self._forced_words(lines, position, forced)
+        at_end = position >= self.max_lengths[lines]
+        forced = at_end | (position < self.prefix_lengths[lines])
+        constrained = self._forced_tokens(lines, position, forced)
         forced[list(constrained)] = True
-        here = only = scores_of_forced = None
+        indices = token_ids = forced_scores = None
         if forced.any():
-            places = forced.nonzero()[0]
-            words = [
-                EOS if at_end[p] else self._due(lines[p], position, constrained.get(p))
-                for p in places.tolist()
+            forced_lines = forced.nonzero()[0]
+            forced_ids = [
+                EOS if at_end[i] else self._required_token(lines[i], position, constrained.get(i))
+                for i in forced_lines.tolist()
             ]
-            here = torch.from_numpy(places).to(scores.device)
-            only = torch.tensor(words, device=scores.device)
-            # what must be written may be banned elsewhere
-            scores_of_forced = scores[here, :, only]
-        scores.index_fill_(-1, self.never, NEVER)
-        if scores_of_forced is not None:
-            scores[here] = NEVER
-            scores[here, :, only] = scores_of_forced
-        early = (~forced & (position < self.shortest[lines])).nonzero()[0]
-        if len(early):
-            scores[torch.from_numpy(early).to(scores.device), :, EOS] = NEVER
+            indices = torch.from_numpy(forced_lines).to(scores.device)
+            token_ids = torch.tensor(forced_ids, device=scores.device)
+            # a forced token may be banned elsewhere
+            forced_scores = scores[indices, :, token_ids]
+        scores.index_fill_(-1, self.forbidden, NEG_INF)
+        if forced_scores is not None:
+            scores[indices] = NEG_INF
+            scores[indices, :, token_ids] = forced_scores
+        too_short = (~forced & (position < self.min_lengths[lines])).nonzero()[0]
+        if len(too_short):
+            scores[torch.from_numpy(too_short).to(scores.device), :, EOS] = NEG_INF
         if self.constraint is not None:
-            self._restrict(scores, lines, position, written, (~forced).nonzero()[0])
+            self._restrict(scores, lines, position, generated, (~forced).nonzero()[0])
         return scores
 
-    def _forced_words(
+    def _forced_tokens(
         self, lines: Int[np.ndarray, "B"], position: int, forced: Bool[np.ndarray, "B"]
     ) -> dict[int, int]:
-        """Return the words that the constraint forces, by the place of their line."""
+        """Return the tokens that the constraint forces, by the index of their line."""
         if self.constraint is None:
             return {}
-        words = {
-            place: self.constraint.forced_word(self.requests[lines[place]], position)
-            for place in (~forced).nonzero()[0].tolist()
+        token_ids = {
+            i: self.constraint.forced_token(self.requests[lines[i]], position)
+            for i in (~forced).nonzero()[0].tolist()
         }
-        return {place: word for place, word in words.items() if word is not None}
+        return {i: token_id for i, token_id in token_ids.items() if token_id is not None}
 
-    def _due(self, line: int, position: int, constrained: int | None) -> int:
-        """Return the word that the constraint forces, or else the prefix has there."""
+    def _required_token(self, line: int, position: int, constrained: int | None) -> int:
+        """Return the token that the constraint forces, or else that of the prefix."""
         return self.requests[line].prefix[position] if constrained is None else constrained
 
     def _restrict(
@@ -106,34 +109,34 @@ class OutputLimits:
         scores: Float[Tensor, "B W V"],
         lines: Int[np.ndarray, "B"],
         position: int,
-        written: Int[np.ndarray, "B W T"],
-        places: Int[np.ndarray, "F"],
+        generated: Int[np.ndarray, "B W T"],
+        free_lines: Int[np.ndarray, "F"],
     ) -> None:
-        """Let the constraint restrict the lines whose word is not forced."""
-        if self.constraint is None or not len(places):
+        """Let the constraint restrict the lines whose token is not forced."""
+        if self.constraint is None or not len(free_lines):
             return
-        here = torch.from_numpy(places).to(scores.device)
-        requests = [self.requests[line] for line in lines[places]]
-        free = scores[here]
-        self.constraint.restrict(free, requests, position, written[places])
-        scores[here] = free
+        indices = torch.from_numpy(free_lines).to(scores.device)
+        requests = [self.requests[line] for line in lines[free_lines]]
+        restricted = scores[indices]
+        self.constraint.restrict(restricted, requests, position, generated[free_lines])
+        scores[indices] = restricted
 
-    def cut(
+    def truncated(
         self,
         log_probs: Float[Tensor, "B W V"],
         lines: Int[np.ndarray, "B"],
         position: int,
     ) -> Bool[np.ndarray, "B W"]:
-        """Whether an end there is forced: the model would rather have gone on, or had to."""
-        cut = np.zeros(log_probs.shape[:2], dtype=bool)
-        whole = position == self.exact[lines]
-        places = ((position >= self.longest[lines]) & ~whole).nonzero()[0]
-        if not len(places):
-            return cut
-        # what may not be written in any case is nothing to go on with
-        here = torch.from_numpy(places).to(log_probs.device)
-        writable = log_probs[here].index_fill_(-1, self.never, NEVER)
-        rather = (writable > writable[..., EOS, None]).any(dim=-1).cpu().numpy()
-        due = np.maximum(self.shortest, self.prefixes)[lines[places]]
-        cut[places] = rather | (position < due)[:, None]
-        return cut
+        """Whether an end there is forced: another token was likelier, or required."""
+        truncated = np.zeros(log_probs.shape[:2], dtype=bool)
+        has_exact_length = position == self.exact_lengths[lines]
+        ending = ((position >= self.max_lengths[lines]) & ~has_exact_length).nonzero()[0]
+        if not len(ending):
+            return truncated
+        # a token that is always forbidden cannot continue a target
+        indices = torch.from_numpy(ending).to(log_probs.device)
+        allowed = log_probs[indices].index_fill_(-1, self.forbidden, NEG_INF)
+        continues = (allowed > allowed[..., EOS, None]).any(dim=-1).cpu().numpy()
+        required = np.maximum(self.min_lengths, self.prefix_lengths)[lines[ending]]
+        truncated[ending] = continues | (position < required)[:, None]
+        return truncated

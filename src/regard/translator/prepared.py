@@ -6,7 +6,7 @@ from typing import Any, Literal, final
 
 from regard.choices import UnknownMode
 from regard.errors import InputError
-from regard.search import Request, SearchOptions
+from regard.search import SearchOptions, SearchRequest
 from regard.translator.translation import Translation
 
 
@@ -70,6 +70,6 @@ class PreparedLine:
     """A line that is ready to be searched, and how; a blank one has no request."""
 
     line: TokenizedLine
-    request: Request | None
+    request: SearchRequest | None
     options: SearchOptions
     unknown: UnknownMode

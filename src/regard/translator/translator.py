@@ -21,7 +21,7 @@ from regard.config.settings import SearchConfig, Settings
 from regard.errors import ConfigError, InputError
 from regard.models.seq2seq import Seq2Seq
 from regard.saved_model import SavedModel, save_model
-from regard.search import Constraint, Hypothesis, Request, SearchOptions, TreeNode, search
+from regard.search import Constraint, Hypothesis, SearchOptions, SearchRequest, TreeNode, search
 from regard.special_tokens import UNKNOWN
 from regard.text.text_processor import TextProcessor
 from regard.text.unknown_replacement import MARK, replace_unknown
@@ -203,7 +203,7 @@ class Translator:
                 )
             words = self._ids(symbols)
             forced_target = Hypothesis(
-                tuple(words), *forced(self.models, line.ids, words), cut=False
+                tuple(words), *forced(self.models, line.ids, words), truncated=False
             )
             tokens = [MARK if symbol is None else symbol for symbol in symbols]
             tokens = list(pair.tokens) if again else tokens
@@ -215,7 +215,7 @@ class Translator:
                     tokens=tuple(tokens),
                     unknown=tuple(word == UNKNOWN for word in words),
                     token_scores=forced_target.scores,
-                    rank_score=forced_target.normalized(self.settings.search.length_penalty),
+                    rank_score=forced_target.normalized_score(self.settings.search.length_penalty),
                     layers=forced_target.weights,
                     notes=line.notes,
                 )
@@ -315,7 +315,7 @@ class Translator:
         prefix: tuple[int, ...],
         pins: Mapping[int, int],
         options: SearchOptions,
-    ) -> Request:
+    ) -> SearchRequest:
         if not isinstance(pins, Mapping):
             raise InputError(
                 f"pin is of type {type(pins).__name__}, but it must map steps to source tokens; "
@@ -330,7 +330,7 @@ class Translator:
                 )
         if pins and self.models[0].decoder.attention_shape is None:
             raise InputError("pin was given, but the model has no attention; bahdanau2015 would do")
-        return Request(line.ids, prefix, dict(pins), line.tokens)
+        return SearchRequest(line.ids, prefix, dict(pins), line.tokens)
 
     def _best(self, prepared: PreparedLine, hypotheses: Sequence[Hypothesis]) -> Translation:
         by_text: dict[str, Translation] = {}
@@ -345,16 +345,16 @@ class Translator:
         )
 
     def _branch(self, node: TreeNode) -> Branch:
-        token = self.target.vocabulary.decode([node.word])[0]
+        token = self.target.vocabulary.decode([node.token_id])[0]
         return Branch(node.parent, token, node.score, node.total, node.in_nbest)
 
     def _translation(self, prepared: PreparedLine, hypothesis: Hypothesis) -> Translation:
         vocabulary, line, options = self.target.vocabulary, prepared.line, prepared.options
         weights = hypothesis.weights
         mean = None if weights is None else weights.mean(axis=(1, 2))
-        unknown = tuple(word == UNKNOWN for word in hypothesis.words)
+        unknown = tuple(word == UNKNOWN for word in hypothesis.token_ids)
         tokens = replace_unknown(
-            vocabulary.decode(hypothesis.words),
+            vocabulary.decode(hypothesis.token_ids),
             line.tokens,
             mean,
             prepared.unknown,
@@ -362,7 +362,7 @@ class Translator:
             banned=frozenset(vocabulary.decode(options.banned)),
         )
         notes = line.notes
-        if hypothesis.cut:
+        if hypothesis.truncated:
             notes += (f"the output was stopped at {len(tokens):,} symbols, its greatest length",)
         return Translation(
             source=line.text,
@@ -371,7 +371,7 @@ class Translator:
             tokens=tuple(tokens),
             unknown=unknown,
             token_scores=hypothesis.scores,
-            rank_score=hypothesis.normalized(options.config.length_penalty),
+            rank_score=hypothesis.normalized_score(options.config.length_penalty),
             layers=weights,
             candidates=tuple(
                 tuple((vocabulary.decode([word])[0], score) for word, score in place)

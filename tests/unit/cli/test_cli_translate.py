@@ -277,14 +277,14 @@ def test_a_bar_shows_how_far_it_is_where_somebody_looks(run, capitals, monkeypat
 
 
 RULES = """
-from regard.search import NEVER, Constraint
+from regard.search import NEG_INF, Constraint
 
 class Short(Constraint):
     def length(self, request):
         return 2
 
     def restrict(self, log_probs, requests, position, written):
-        log_probs[..., self.target.encode("A")] = NEVER
+        log_probs[..., self.target.encode("A")] = NEG_INF
 """
 
 

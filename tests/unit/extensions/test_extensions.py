@@ -33,7 +33,7 @@ from regard.extensions import (
     register_constraint, register_decoder, register_score, register_tokenizer,
 )
 from regard.nn.scores import ScoreFunction
-from regard.search import NEVER, Constraint
+from regard.search import NEG_INF, Constraint
 from regard.text.tokenizers import Tokenizer
 
 
@@ -61,10 +61,10 @@ class LetterPairs(Tokenizer):
 
 @register_constraint("no_repeats")
 class NoRepeats(Constraint):
-    def restrict(self, log_probs, requests, position, written):
-        for line, hypotheses in zip(log_probs, written):
+    def restrict(self, log_probs, requests, position, generated):
+        for line, hypotheses in zip(log_probs, generated):
             for scores, tokens in zip(line, hypotheses):
-                scores[tokens.tolist()] = NEVER
+                scores[tokens.tolist()] = NEG_INF
 
 
 @dataclass(frozen=True, kw_only=True)

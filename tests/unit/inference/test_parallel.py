@@ -89,7 +89,7 @@ def test_the_answer_is_the_same_on_any_number_of_cores_to_the_last_bit(threads, 
         outputs.append(search([built], requests, options))
     for other in outputs[1:]:
         for answers, expected in zip(other, outputs[0], strict=True):
-            assert [a.words for a in answers] == [b.words for b in expected]
+            assert [a.token_ids for a in answers] == [b.token_ids for b in expected]
             assert [a.scores for a in answers] == [b.scores for b in expected]
             for one, same in zip(answers, expected, strict=True):
                 np.testing.assert_array_equal(one.weights, same.weights)

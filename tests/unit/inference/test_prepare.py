@@ -8,7 +8,7 @@ import torch
 
 from regard.inference import explain_decoding, prepare_for_inference
 from regard.models import PRESETS
-from regard.search import Request, search
+from regard.search import SearchRequest, search
 from search_cases import lines, model
 from search_options import wanted
 
@@ -84,7 +84,7 @@ def test_a_model_made_for_inference_alone_can_be_searched():
     with torch.inference_mode():
         built = model("bahdanau2015").requires_grad_(False)
     usual = model("bahdanau2015")
-    requests = [Request((5, 9, 4))]
+    requests = [SearchRequest((5, 9, 4))]
     (hypotheses,), (expected,) = (
         search([m], requests, wanted(max_length=4)) for m in (built, usual)
     )

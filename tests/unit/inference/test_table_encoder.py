@@ -12,7 +12,7 @@ from regard.inference import table_encoder
 from regard.inference.step_decoder import ReferenceStepDecoder
 from regard.inference.table_encoder import TableEncoder
 from regard.models import build, preset
-from regard.search import Request, search
+from regard.search import SearchRequest, search
 from search_options import wanted
 
 
@@ -81,7 +81,7 @@ def test_many_tokens_and_training_are_refused(monkeypatch):
 
 def test_a_search_sees_that_the_encoder_has_changed():
     built = build_model().float()
-    request, options = Request((5, 9, 4)), wanted(max_length=4)
+    request, options = SearchRequest((5, 9, 4)), wanted(max_length=4)
     before = search([built], [request], options)[0][0]
     built.encoder.stack.layers[0].W.weight.mul_(-1)
     after = search([built], [request], options)[0][0]

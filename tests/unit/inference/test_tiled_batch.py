@@ -9,7 +9,7 @@ from regard.inference.fixed_row_matmul import TILE_ROWS
 from regard.inference.step_decoder import ReferenceStepDecoder
 from regard.models import PRESETS
 from regard.nn.tensor_record import map_tensors
-from regard.search import Request, search
+from regard.search import SearchRequest, search
 from search_cases import FEW, lines, model
 from search_options import wanted
 
@@ -43,11 +43,11 @@ def count_tiles(monkeypatch):
 
 def test_lines_that_are_done_leave_in_whole_tiles(monkeypatch, threads):
     threads(1)
-    requests = [Request((4 + n % 7, 4 + n % 5, 4 + n % 3)) for n in range(70)]
+    requests = [SearchRequest((4 + n % 7, 4 + n % 5, 4 + n % 3)) for n in range(70)]
     tiles = count_tiles(monkeypatch)
     options = wanted(max_length=6, banned=FEW, batch_size=70)
     answers = search([model("bahdanau2015")], requests, options)
-    lengths = [len(answer.words) for (answer,) in answers]
+    lengths = [len(answer.token_ids) for (answer,) in answers]
     # a line of n words takes n + 1 steps, the last for EOS
     left = [sum(n >= step for n in lengths) for step in range(max(lengths) + 1)]
     assert tiles == [-(-count // TILE_ROWS) for count in left]
@@ -58,7 +58,7 @@ def test_at_the_first_step_a_line_has_one_row_however_wide_the_beam(monkeypatch,
     threads(1)
     tiles = count_tiles(monkeypatch)
     options = wanted(beam_size=5, min_length=2, max_length=2)
-    search([model("bahdanau2015")], [Request((5, 9))] * 32, options)
+    search([model("bahdanau2015")], [SearchRequest((5, 9))] * 32, options)
     assert tiles == [1, 5, 5]
 
 
@@ -106,8 +106,8 @@ def test_no_model_depends_on_who_leaves_first(name, beam_size):
     requests = lines(70, seed=3)
     options = wanted(beam_size=beam_size, max_length=5, banned=FEW, batch_size=70)
     together = search([built], requests, options)
-    assert len({len(answers[0].words) for answers in together}) > 1 or name == "cho2014"
+    assert len({len(answers[0].token_ids) for answers in together}) > 1 or name == "cho2014"
     for number in range(0, 70, 14):
         (alone,) = search([built], [requests[number]], options)
-        assert [a.words for a in alone] == [a.words for a in together[number]]
+        assert [a.token_ids for a in alone] == [a.token_ids for a in together[number]]
         assert [a.scores for a in alone] == [a.scores for a in together[number]]

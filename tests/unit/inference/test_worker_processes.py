@@ -109,7 +109,7 @@ def test_answers_are_those_of_threads(monkeypatch, beam_size):
     finally:
         torch.set_num_threads(before)
     for one, other in zip(*answers, strict=True):
-        assert [a.words for a in one] == [b.words for b in other]
+        assert [a.token_ids for a in one] == [b.token_ids for b in other]
         assert [a.scores for a in one] == [b.scores for b in other]
         for a, b in zip(one, other, strict=True):
             np.testing.assert_array_equal(a.weights, b.weights)

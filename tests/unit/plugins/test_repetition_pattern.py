@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from regard.plugins.repetition_pattern import RepetitionPattern
-from regard.search import NEVER, Request, search
+from regard.search import NEG_INF, SearchRequest, search
 from regard.special_tokens import BOS, EOS, PAD
 from regard.text.vocabulary import SPECIAL_TOKENS, Vocabulary
 from regard.translator import Translator
@@ -23,9 +23,9 @@ def test_a_pattern_is_followed_and_nothing_is_copied(name, beam_size, temperatur
     patterns = [(-1, -1, 0, -1), (-1, 0), (-1, -1, 0, 0, 1), (-1,)]
     # where a source has 9, so has what is written, though it may stand nowhere else
     fixed = [{at: 9 for at, word in enumerate(source) if word == 9} for source in sources]
-    barred = [frozenset([*source, 9]) for source in sources]
+    excluded = [frozenset([*source, 9]) for source in sources]
     requests = [
-        Request(source, source_tokens=tuple(VOCABULARY.decode(source))) for source in sources
+        SearchRequest(source, source_tokens=tuple(VOCABULARY.decode(source))) for source in sources
     ]
     options = wanted(
         beam_size=beam_size,
@@ -34,18 +34,18 @@ def test_a_pattern_is_followed_and_nothing_is_copied(name, beam_size, temperatur
         constraint=RepetitionPattern(VOCABULARY),
     )
     built = saved(name).model
-    found = search([built], requests, options)
+    outputs = search([built], requests, options)
     for source, pattern, marks, never, answers in zip(
-        sources, patterns, fixed, barred, found, strict=True
+        sources, patterns, fixed, excluded, outputs, strict=True
     ):
         assert answers
         for answer in answers:
-            assert len(answer.words) == len(source)
-            free = [word for at, word in enumerate(answer.words) if at not in marks]
+            assert len(answer.token_ids) == len(source)
+            free = [word for at, word in enumerate(answer.token_ids) if at not in marks]
             assert not set(free) & never
-            assert all(answer.words[at] == word for at, word in marks.items())
+            assert all(answer.token_ids[at] == word for at, word in marks.items())
             for at, earlier in enumerate(pattern):
-                same = [answer.words.index(word) for word in answer.words]
+                same = [answer.token_ids.index(word) for word in answer.token_ids]
                 assert same[at] == (at if earlier < 0 else earlier)
 
 
@@ -54,7 +54,7 @@ def test_an_unknown_word_would_be_a_copy_and_is_not_written():
     scores = torch.zeros(1, 1, len(VOCABULARY))
     RepetitionPattern(VOCABULARY).restrict(scores, [request], 0, np.zeros((1, 1, 0), dtype=int))
     # specials apart, what is left are letters, and not the source's own
-    letters = (scores[0, 0] > NEVER).nonzero()[:, 0].tolist()
+    letters = (scores[0, 0] > NEG_INF).nonzero()[:, 0].tolist()
     assert [word for word in letters if word not in (PAD, BOS, EOS)] == [4, 6, 7, 8, *range(10, 15)]
 
 
@@ -62,8 +62,10 @@ def test_marks_of_a_pattern_stay_in_their_places():
     sides = side(SOURCE + "、;"), side(TARGET + "、;")
     couplets = Translator(saved("bahdanau2015", sides=sides))
     for line in ("ab、cd", "a;、b、c", "abcdef"):
-        found = couplets.translate(line, constraint="repetition_pattern", beam_size=3, nbest=3)
-        for answer in found.alternatives:
+        translation = couplets.translate(
+            line, constraint="repetition_pattern", beam_size=3, nbest=3
+        )
+        for answer in translation.alternatives:
             for token, letter in zip(answer.tokens, line, strict=True):
                 assert (token == letter) == (letter in "、;")
                 assert token in TARGET or token == letter
@@ -80,8 +82,10 @@ def test_a_prefix_goes_before_a_mark():
 def test_a_pattern_is_followed_and_no_letter_is_copied():
     translator = Translator(saved("luong2015"))
     for line in ("abab", "aab", "abcabc", "a"):
-        found = translator.translate(line, constraint="repetition_pattern", beam_size=3, nbest=3)
-        for answer in found.alternatives:
+        translation = translator.translate(
+            line, constraint="repetition_pattern", beam_size=3, nbest=3
+        )
+        for answer in translation.alternatives:
             assert len(answer.tokens) == len(line)
             assert not set(answer.tokens) & set(line)
             assert not any(answer.unknown)

@@ -8,9 +8,9 @@ import torch
 
 import presets as small
 from regard.models import PRESETS
-from regard.search import Request, search
-from regard.search.beam import _packed
-from regard.search.ranking import best
+from regard.search import SearchRequest, search
+from regard.search.beam import _compact
+from regard.search.top_k import top_k_pairs
 from regard.special_tokens import BOS, EOS, PAD
 from search_cases import FEW, SlowBeam, forced, lines, model
 from search_options import wanted
@@ -20,23 +20,23 @@ from search_options import wanted
 @pytest.mark.parametrize("length_penalty", [0.0, 1.0])
 def test_a_beam_wide_enough_finds_the_best_of_all_targets(name, length_penalty):
     built = model(name)
-    request = Request((5, 9, 4))
+    request = SearchRequest((5, 9, 4))
     banned = frozenset(range(7, small.V_Y)) | {1}
     options = wanted(
         beam_size=40, max_length=3, length_penalty=length_penalty, banned=banned, nbest=40
     )
     answers = search([built], [request], options)[0]
-    every = [words for n in range(4) for words in product((4, 5, 6), repeat=n)]
+    all_targets = [token_ids for n in range(4) for token_ids in product((4, 5, 6), repeat=n)]
     scores = {}
-    for words in every:
-        log_probs, _ = forced(built, request, words)
-        total = float(log_probs[range(len(words) + 1), [*words, EOS]].sum())
-        scores[words] = total / (len(words) + 1) ** length_penalty
-    assert len(answers) == len(every) == 40
-    assert answers[0].words == max(scores, key=scores.__getitem__)
-    ranked = [answer.normalized(length_penalty) for answer in answers]
+    for token_ids in all_targets:
+        log_probs, _ = forced(built, request, token_ids)
+        total = float(log_probs[range(len(token_ids) + 1), [*token_ids, EOS]].sum())
+        scores[token_ids] = total / (len(token_ids) + 1) ** length_penalty
+    assert len(answers) == len(all_targets) == 40
+    assert answers[0].token_ids == max(scores, key=scores.__getitem__)
+    ranked = [answer.normalized_score(length_penalty) for answer in answers]
     assert ranked == sorted(ranked, reverse=True)
-    assert {answer.words for answer in answers} == set(every)
+    assert {answer.token_ids for answer in answers} == set(all_targets)
     assert ranked == pytest.approx(sorted(scores.values(), reverse=True), abs=1e-5)
 
 
@@ -48,17 +48,17 @@ def test_a_beam_of_one_is_greedy(name):
     for request, (answer,) in zip(
         requests, search([built], requests, wanted(max_length=6, banned=FEW)), strict=True
     ):
-        words = []
+        token_ids = []
         while True:
-            following = forced(built, request, words)[0][-1].clone()
+            following = forced(built, request, token_ids)[0][-1].clone()
             following[[PAD, BOS, *FEW]] = -np.inf
-            word = int(following.argmax())
-            if word == EOS or len(words) == 6:
+            token_id = int(following.argmax())
+            if token_id == EOS or len(token_ids) == 6:
                 break
-            words.append(word)
-        assert answer.words == tuple(words)
-        assert answer.cut == (word != EOS)
-        ends += not answer.cut
+            token_ids.append(token_id)
+        assert answer.token_ids == tuple(token_ids)
+        assert answer.truncated == (token_id != EOS)
+        ends += not answer.truncated
     assert name == "cho2014" or ends > 0
 
 
@@ -79,12 +79,14 @@ def test_lines_that_leave_when_they_are_done_change_nothing(name, stop, length_p
     ways = {"beam_size": 4, "max_length": 7, "banned": FEW}
     ways |= {"length_penalty": length_penalty, "nbest": nbest, "stop": stop}
     slow = SlowBeam(built, requests, **ways)
-    found = search([built], requests, wanted(**ways, batch_size=13))
+    hypotheses = search([built], requests, wanted(**ways, batch_size=13))
     # lines must be done at different times, or nothing is shown
-    assert len({max(len(words) for words, _ in ends) for ends in slow.finished}) > 1
+    assert len({max(len(token_ids) for token_ids, _ in ends) for ends in slow.finished}) > 1
     assert stop == "full" or any(len(ends) > 4 for ends in slow.finished)
-    for answers, expected in zip(found, slow.answers(), strict=True):
-        assert [answer.words for answer in answers] == [words for words, _ in expected[:nbest]]
+    for answers, expected in zip(hypotheses, slow.answers(), strict=True):
+        assert [answer.token_ids for answer in answers] == [
+            token_ids for token_ids, _ in expected[:nbest]
+        ]
         totals = [total for _, total in expected[:nbest]]
         assert [answer.score for answer in answers] == pytest.approx(totals, abs=1e-4)
 
@@ -95,8 +97,8 @@ def test_the_best_are_sorted_and_none_comes_twice(name, length_penalty):
     options = wanted(beam_size=6, nbest=5, max_length=7, length_penalty=length_penalty)
     for answers in search([model(name)], lines(9, seed=8), options):
         assert len(answers) == 5
-        assert len({answer.words for answer in answers}) == 5
-        values = [sum(a.scores) / (len(a.words) + 1) ** length_penalty for a in answers]
+        assert len({answer.token_ids for answer in answers}) == 5
+        values = [sum(a.scores) / (len(a.token_ids) + 1) ** length_penalty for a in answers]
         assert all(one >= other for one, other in pairwise(values))
 
 
@@ -109,7 +111,7 @@ def test_a_wider_beam_never_ranks_below_greedy_on_its_own_measure():
 
 
 def indifferent():
-    """A model to which all words are alike."""
+    """A model to which all tokens are equal."""
     built = model("bahdanau2015")
     with torch.no_grad():
         for parameter in built.parameters():
@@ -120,13 +122,17 @@ def indifferent():
 @pytest.mark.parametrize("beam_size", [1, 2, 5])
 def test_equals_are_ranked_by_the_lower_id(beam_size):
     built = indifferent()
-    requests = [Request((5, 9, 4))]
+    requests = [SearchRequest((5, 9, 4))]
     slow = SlowBeam(built, requests, beam_size=beam_size, max_length=3)
     options = wanted(beam_size=beam_size, nbest=beam_size, max_length=3, num_candidates=4)
     (answers,) = search([built], requests, options)
-    assert [a.words for a in answers] == [words for words, _ in slow.answers()[0]][:beam_size]
-    # PAD = 0 and BOS = 2 are no words
-    assert all([word for word, _ in place] == [1, 3, 4, 5] for place in answers[0].candidates)
+    assert [a.token_ids for a in answers] == [token_ids for token_ids, _ in slow.answers()[0]][
+        :beam_size
+    ]
+    # PAD = 0 and BOS = 2 are no tokens
+    assert all(
+        [token_id for token_id, _ in place] == [1, 3, 4, 5] for place in answers[0].candidates
+    )
 
 
 def test_ranking_takes_the_highest_and_of_equals_the_first():
@@ -138,24 +144,24 @@ def test_ranking_takes_the_highest_and_of_equals_the_first():
             [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0],
         ]
     )
-    first, second, third = best(scores, 4)
+    first, second, third = top_k_pairs(scores, 4)
     assert first == [(1, 3.0), (3, 3.0), (4, 2.0), (2, 1.0)]
     assert second == [(2, 5.0)]
     assert third == [(0, 1.0), (1, 1.0), (2, 1.0), (3, 1.0)]
-    assert [len(row) for row in best(scores, 10)] == [7, 1, 7]
+    assert [len(row) for row in top_k_pairs(scores, 10)] == [7, 1, 7]
 
 
 def test_ranking_agrees_with_a_stable_sort():
     rng = np.random.default_rng(0)
     # few different values: many equals, also where the list is cut
     scores = rng.integers(0, 9, (200, 31)).astype(np.float32)
-    for row, found in zip(scores, best(torch.tensor(scores), 10), strict=True):
+    for row, candidates in zip(scores, top_k_pairs(torch.tensor(scores), 10), strict=True):
         order = np.argsort(-row, kind="stable")[:10]
-        assert found == [(int(i), float(row[i])) for i in order]
+        assert candidates == [(int(i), float(row[i])) for i in order]
 
 
 def test_lines_that_stay_keep_their_places_where_they_can():
     live = np.array([True, False, True, False, False, True, True])
-    assert _packed(live).tolist() == [0, 5, 2, 6]
-    assert _packed(~live).tolist() == [3, 1, 4]
-    assert _packed(np.ones(3, dtype=bool)).tolist() == [0, 1, 2]
+    assert _compact(live).tolist() == [0, 5, 2, 6]
+    assert _compact(~live).tolist() == [3, 1, 4]
+    assert _compact(np.ones(3, dtype=bool)).tolist() == [0, 1, 2]

@@ -5,7 +5,7 @@ import torch
 
 import presets as small
 from regard.errors import InputError
-from regard.search import Request, beam, search
+from regard.search import SearchRequest, beam, search
 from search_cases import lines, model
 from search_options import wanted
 
@@ -44,20 +44,19 @@ def test_a_batch_that_does_not_fit_is_halved(monkeypatch, error):
     [
         (
             1,
-            "a source has 3 symbols, but with beam_size = 1 it must fit into memory; "
-            "a shorter one would do",
+            "A source has 3 tokens and does not fit into memory with beam_size = 1. Shorten it.",
         ),
         (
             4,
-            "a source has 3 symbols, but with beam_size = 4 it must fit into memory; "
-            "beam_size = 1 would do",
+            "A source has 3 tokens and does not fit into memory with beam_size = 4. "
+            "Use beam_size = 1.",
         ),
     ],
 )
 def test_a_line_that_does_not_fit_alone_is_refused(monkeypatch, beam_size, sentence):
     crowded(monkeypatch, FULL[0], most=0)
     with pytest.raises(InputError) as refused:
-        search([model("cho2014")], [Request((5, 9, 4))], wanted(beam_size=beam_size))
+        search([model("cho2014")], [SearchRequest((5, 9, 4))], wanted(beam_size=beam_size))
     assert str(refused.value) == sentence
 
 
@@ -70,11 +69,11 @@ def test_any_other_error_is_passed_on(monkeypatch):
 
 def test_a_source_without_places_is_refused():
     built = model("vaswani2017", max_length=9)
-    assert search([built], [Request((5,) * 9)], wanted(max_length=2))
+    assert search([built], [SearchRequest((5,) * 9)], wanted(max_length=2))
     with pytest.raises(InputError) as refused:
-        search([built], [Request((5,)), Request((5,) * 10)], wanted())
+        search([built], [SearchRequest((5,)), SearchRequest((5,) * 10)], wanted())
     assert str(refused.value) == (
-        "a source has 10 symbols, but the model has positions for 9; its first 9 would do"
+        "A source has 10 tokens; the model has positions for 9. Shorten it."
     )
 
 
@@ -82,7 +81,7 @@ def test_a_ban_of_all_words_is_refused():
     with pytest.raises(InputError) as refused:
         search([model("cho2014")], lines(1), wanted(banned=frozenset(range(small.V_Y))))
     assert str(refused.value) == (
-        "banned holds all 16 words that the model can write, but one must be left"
+        "banned has all 16 tokens of the target; it must leave at least one."
     )
 
 
@@ -90,10 +89,9 @@ def test_a_ban_of_all_words_is_refused():
 def test_a_pin_outside_the_line_is_refused(pins):
     ((step, position),) = pins.items()
     with pytest.raises(InputError) as refused:
-        Request((5, 9, 4), pins=pins)
+        SearchRequest((5, 9, 4), pins=pins)
     assert str(refused.value) == (
-        f"pins = {{{step}: {position}}}, but it must be a step from 0 and a position of a source "
-        "of 3 symbols, counted from 0"
+        f"pins is {{{step}: {position}}}; it must map a step, from 0, to a position below 3."
     )
 
 
@@ -105,5 +103,5 @@ def test_a_model_that_computes_no_numbers_is_refused(beam_size):
     with pytest.raises(InputError) as refused:
         search([built], lines(2), wanted(beam_size=beam_size, max_length=4))
     assert str(refused.value) == (
-        "the model's scores are not numbers, but they must be; sound weights would do"
+        "The scores of the model are not numbers. Use a model with finite weights."
     )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from regard.search import search
-from regard.search.ranking import draw
+from regard.search.sampling import sample_token
 from search_cases import forced, lines, model
 from search_options import wanted
 
@@ -18,7 +18,7 @@ def test_samples_are_drawn_anew_by_seed_and_not_by_company():
         assert search([built], [request], options)[0][0].scores == answers[0].scores
         assert len(answers) == 3
     other = search([built], requests, wanted(temperature=1.0, max_length=6, seed=6))
-    assert any(a[0].words != b[0].words for a, b in zip(together, other, strict=True))
+    assert any(a[0].token_ids != b[0].token_ids for a, b in zip(together, other, strict=True))
 
 
 def test_a_draw_follows_its_probabilities():
@@ -27,8 +27,8 @@ def test_a_draw_follows_its_probabilities():
 
     def shares(**options):
         config = wanted(**options).config
-        chosen = [draw(log_probs, config, generator) for _ in range(20_000)]
-        return np.bincount(chosen, minlength=3) / len(chosen)
+        samples = [sample_token(log_probs, config, generator) for _ in range(20_000)]
+        return np.bincount(samples, minlength=3) / len(samples)
 
     np.testing.assert_allclose(shares(temperature=1.0), [0.1, 0.6, 0.3], atol=0.02)
     np.testing.assert_allclose(shares(temperature=1.0, top_k=2), [0, 2 / 3, 1 / 3], atol=0.02)
@@ -46,10 +46,10 @@ def test_samples_stay_among_the_likeliest_words(top_k):
     ranks = set()
     for request, answers in zip(requests, search([built], requests, options), strict=True):
         for answer in answers:
-            log_probs, _ = forced(built, request, answer.words)
+            log_probs, _ = forced(built, request, answer.token_ids)
             log_probs[:, [0, 2]] = -np.inf
             order = log_probs.argsort(dim=-1, descending=True).tolist()
-            ranks |= {order[t].index(word) for t, word in enumerate(answer.words)}
+            ranks |= {order[t].index(word) for t, word in enumerate(answer.token_ids)}
     assert ranks == set(range(top_k))
 
 
@@ -60,10 +60,10 @@ def test_samples_stay_within_their_share_of_probability():
     above = []
     for request, answers in zip(requests, search([built], requests, options), strict=True):
         for answer in answers:
-            probs = forced(built, request, answer.words)[0].exp()
+            probs = forced(built, request, answer.token_ids)[0].exp()
             probs[:, [0, 2]] = 0.0
             probs /= probs.sum(dim=-1, keepdim=True)
-            for t, word in enumerate(answer.words):
+            for t, word in enumerate(answer.token_ids):
                 above.append(float(probs[t][probs[t] > probs[t, word]].sum()))
     # the word that reaches the share is the last one
     assert 0 < max(above) < 0.4
@@ -74,7 +74,7 @@ def test_samples_at_a_low_temperature_are_greedy():
     requests = lines(6, seed=4)
     cold = search([built], requests, wanted(temperature=1e-4, max_length=6))
     greedy = search([built], requests, wanted(max_length=6))
-    assert [a[0].words for a in cold] == [a[0].words for a in greedy]
+    assert [a[0].token_ids for a in cold] == [a[0].token_ids for a in greedy]
 
 
 def test_another_seed_draws_other_samples_and_the_same_seed_the_same():
@@ -82,6 +82,6 @@ def test_another_seed_draws_other_samples_and_the_same_seed_the_same():
 
     def drawn(seed):
         options = wanted(temperature=1.0, max_length=6, seed=seed)
-        return [answer.words for (answer,) in search([built], requests, options)]
+        return [answer.token_ids for (answer,) in search([built], requests, options)]
 
     assert drawn(5) == drawn(5) != drawn(6)

@@ -4,7 +4,7 @@ import pytest
 from translator_cases import LINES, refusal
 
 from regard.errors import ConfigError, InputError
-from regard.search import Request, search
+from regard.search import SearchRequest, search
 from regard.translator import Translator
 from search_options import wanted
 from small_models import SOURCE, TARGET, saved, side
@@ -72,10 +72,11 @@ def test_of_several_ways_to_write_a_text_the_best_is_an_alternative():
     for line in LINES:
         found = Translator(model).translate(line, banned=banned, unknown="mark", **asked)
         words = frozenset(model.target.vocabulary.encode(banned))
-        request = Request(tuple(model.source.encode(line)))
+        request = SearchRequest(tuple(model.source.encode(line)))
         (every,) = search([model.model], [request], wanted(**asked, banned=words))
         written = [
-            "".join(model.target.vocabulary.decode(x.words)).replace("<unk>", "�") for x in every
+            "".join(model.target.vocabulary.decode(x.token_ids)).replace("<unk>", "�")
+            for x in every
         ]
         ways = {
             text: [x for x, y in zip(every, written, strict=True) if y == text] for text in written

@@ -11,7 +11,7 @@ import regard
 from regard.config.renamed_settings import RenamedSettingWarning
 from regard.errors import ConfigError, InputError
 from regard.saved_model import save_model
-from regard.search import NEVER, Constraint
+from regard.search import NEG_INF, Constraint
 from regard.translator import Translator, chosen_device
 from small_models import LOOKS, SIZES, SOURCE, TARGET, saved, side
 
@@ -259,7 +259,7 @@ class Shouts(Constraint):
     """No token of the last four letters."""
 
     def restrict(self, log_probs, requests, position, written):
-        log_probs[..., self.target.encode("rstu")] = NEVER
+        log_probs[..., self.target.encode("rstu")] = NEG_INF
 
 
 def test_a_constraint_is_one_of_its_own_and_nothing_is_imported_for_it(translator):

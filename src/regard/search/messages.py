@@ -1,0 +1,40 @@
+"""Every sentence that a search can refuse with, in one place, so that it can be translated."""
+
+
+def source_too_long(length: int, limit: int) -> str:
+    """Say how many tokens of a source the model has positions for."""
+    return f"A source has {length:,} tokens; the model has positions for {limit:,}. Shorten it."
+
+
+def out_of_memory(length: int, beam_size: int) -> str:
+    """Say how a source may fit into memory."""
+    remedy = "Use beam_size = 1." if beam_size > 1 else "Shorten it."
+    return (
+        f"A source has {length:,} tokens and does not fit into memory with "
+        f"beam_size = {beam_size}. {remedy}"
+    )
+
+
+def all_tokens_banned(count: int) -> str:
+    """Say that no token is left."""
+    return f"banned has all {count:,} tokens of the target; it must leave at least one."
+
+
+def unsatisfied_constraint(constraint: str) -> str:
+    """Say that no output satisfies a constraint."""
+    return (
+        f"No output satisfies search.constraint = {constraint}. "
+        "Use a wider beam or another constraint."
+    )
+
+
+def scores_not_finite() -> str:
+    """Say that the model computes NaN."""
+    return "The scores of the model are not numbers. Use a model with finite weights."
+
+
+def invalid_pin(step: int, position: int, length: int) -> str:
+    """Say what a pin must be."""
+    return (
+        f"pins is {{{step}: {position}}}; it must map a step, from 0, to a position below {length}."
+    )
