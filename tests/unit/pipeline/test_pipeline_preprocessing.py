@@ -275,7 +275,9 @@ def test_pairs_that_are_encoded_in_another_form_are_split_by_that_form(tmp_path)
     given = read(pairs, form="NFD")
     settings = auto_configure(given.profile, {"data": {"normalization": "NFD"}}).settings
     made = preprocess(tmp_path, given, settings)
-    threshold = given.profile.dev_threshold(settings.data.dev_fraction, settings.data.max_dev_sources)
+    threshold = given.profile.dev_threshold(
+        settings.data.dev_fraction, settings.data.max_dev_sources
+    )
     apart = [unicodedata.normalize("NFD", source) for source, _ in pairs]
     assert [source for source, _ in made.dev] == [x for x in apart if source_hash(x) < threshold]
     assert len(made.corpus) + len(made.dev_corpus) == 100
