@@ -3,7 +3,7 @@
 import pytest
 
 from regard.choices import either, names_of, nearest, printable, unknown_choice
-from regard.config.checks import types_of
+from regard.config.checks import choices, types_of
 from regard.config.settings import DataConfig, TextConfig
 from regard.text.normalization import FORMS
 from regard.text.tokenizers import KINDS
@@ -20,9 +20,9 @@ def test_an_unknown_name_gets_the_nearest():
     # nothing is like it, but one of them is nearest
     assert nearest("☃", ["words"]) == "words"
     sentence = unknown_choice("text.source", "wrods", ["characters", "words"])
-    assert sentence.startswith("text.source = wrods")
+    assert sentence.startswith("text.source is wrods; it must be ")
     assert "characters or words" in sentence
-    assert "words would do" in sentence
+    assert sentence.endswith("Did you mean words?")
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_a_value_is_printed_on_one_short_line(value, text):
 def test_settings_and_text_have_the_same_names():
     assert names_of(types_of(DataConfig)["normalization"]) == FORMS
     learned = {"unigram", "bpe"}
-    assert set(names_of(types_of(TextConfig)["source"])) - learned == set(KINDS) - {"subwords"}
+    assert set(choices(types_of(TextConfig)["source"])) - learned == set(KINDS) - {"subwords"}
 
 
 def test_a_number_of_thousands_of_digits_is_an_ellipsis():
