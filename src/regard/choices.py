@@ -43,10 +43,16 @@ def nearest(name: str, names: Iterable[str]) -> str:
 
 
 def unknown_choice(name: str, value: Any, names: Iterable[str]) -> str:
-    """Say which names a choice has, and which is nearest to the one that was given."""
+    """Say which names a choice has, and which of them the value may be a misspelling of."""
     known, text = list(names), printable(value)
-    would = f"{nearest(text, known)} would do"
-    return f"{name} = {text}, but it must be {either(known)}; {would}"
+    sentence = wrong_value(name, text, either(known))
+    similar = get_close_matches(text, known, n=1) or get_close_matches(text.lower(), known, n=1)
+    return f"{sentence} Did you mean {similar[0]}?" if similar else sentence
+
+
+def wrong_value(name: str, text: Any, requirement: str, remedy: str = "") -> str:
+    """Say that a value is wrong, what it must be, and what to do where that is not plain."""
+    return f"{name} is {text}; it must be {requirement}." + (f" {remedy}" if remedy else "")
 
 
 def printable(value: Any) -> str:

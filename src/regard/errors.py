@@ -51,16 +51,16 @@ class ModelFileError(RegardError):
 
 
 def unreadable(error: OSError, file: str) -> str:
-    """Say why a file cannot be read, and what would do."""
+    """Say why a file cannot be read, and what to do."""
     if isinstance(error, FileNotFoundError | NotADirectoryError):
-        return "there is no such file; the path of a file that exists would do"
+        return "there is no such file. Check the path."
     if isinstance(error, IsADirectoryError):
-        return "it is a folder, but it must be a file; a file inside it would do"
+        return "it is a folder, not a file. Name a file inside it."
     if isinstance(error, PermissionError):
-        return f"this user may not read it, but must; chmod +r {file} would do"
-    return f"it cannot be read ({error.strerror or error}); a copy on another disk would do"
+        return f"this user may not read it. Run chmod +r {file}."
+    return f"it cannot be read ({error.strerror or error}). Copy it to another disk."
 
 
-def unwritable(error: OSError, would: str = "a folder with room") -> str:
-    """Say why a file cannot be written, and what would do."""
-    return f"it cannot be written ({error.strerror or error}); {would} would do"
+def unwritable(error: OSError, remedy: str = "Choose a folder with free space.") -> str:
+    """Say why a file cannot be written, and what to do."""
+    return f"it cannot be written ({error.strerror or error}). {remedy}"

@@ -32,4 +32,4 @@ def write_output(path: Path, content: bytes) -> None:
     try:
         replace_file(path, content)
     except OSError as error:
-        raise DataError(str(path), None, unwritable(error, ELSEWHERE)) from None
+        raise DataError(str(path), None, unwritable(error, f"Use {ELSEWHERE}.")) from None

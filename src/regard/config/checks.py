@@ -12,7 +12,8 @@ from math import inf
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from regard import extensions
-from regard.choices import either, printable, unknown_choice
+from regard.choices import either, printable, unknown_choice, wrong_value
+from regard.config.messages import missing_class
 from regard.errors import ConfigError
 
 
@@ -114,12 +115,12 @@ def _problems(config: Any, name: str, hint: Any) -> Iterator[str]:
     if names := choices(hint):
         many = get_origin(hint) is tuple
         if many and not isinstance(value, tuple):
-            yield f"{name} = {printable(value)}, but it must be {must_be(hint)}"
+            yield wrong_value(name, printable(value), must_be(hint))
         else:
             wrong = [one for one in (value if many else (value,)) if one not in names]
             yield from (_unknown_name(name, one, hint) for one in wrong if not _is_class(one, hint))
     elif not _allowed(value, hint):
-        yield f"{name} = {printable(value)}, but it must be {must_be(hint)}"
+        yield wrong_value(name, printable(value), must_be(hint))
 
 
 def _is_class(value: Any, hint: Any) -> bool:
@@ -138,8 +139,8 @@ def _unknown_name(name: str, value: Any, hint: Any) -> str:
     module = _module_of(value, hint)
     if module is None:
         return unknown_choice(name, value, choices(hint))
-    where = f"{name} = {printable(value)}, but the module {printable(module)}"
-    return f"{where} {'has no such class' if module in sys.modules else 'is not imported'}"
+    is_imported = module in sys.modules
+    return missing_class(name, printable(value), printable(module), is_imported=is_imported)
 
 
 def _allowed(value: Any, hint: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from regard.choices import either
+from regard.choices import either, wrong_value
 
 
 def unknown_setting(name: str, suggestions: Iterable[str] = (), *, noun: str = "setting") -> str:
@@ -29,3 +29,96 @@ def renamed_value(setting: str, old: str, new: str) -> str:
 def old_and_new_setting(old: str, new: str) -> str:
     """Say that a setting is given twice, under its old and its new name."""
     return f"{old} is now {new}, but both are given. Remove {old}."
+
+
+def missing_setting(name: str, requirement: str) -> str:
+    """Say that a setting without a default is missing."""
+    return f"{name} is missing; it must be {requirement}."
+
+
+def missing_section(name: str) -> str:
+    """Say that a section is missing whose settings all have defaults."""
+    return f"{name} is missing. Add a section [{name}]."
+
+
+def missing_class(name: str, value: str, module: str, *, is_imported: bool) -> str:
+    """Say that a `module:Class` names no class, or that its module is not imported."""
+    problem = "has no such class" if is_imported else "is not imported. Import it first"
+    return f"{name} is {value}, but the module {module} {problem}."
+
+
+def missing_extension(kind: str, name: str, module: str) -> str:
+    """Say which extension a model file needs."""
+    return f'it needs the {kind} "{name}" from the module {module}. Import that module first.'
+
+
+def reversed_and_bidirectional() -> str:
+    """Say that a bidirectional encoder reads the source reversed anyway."""
+    problem = "reversed_source is true, but bidirectional = true reads both directions anyway."
+    return f"{problem} Set reversed_source = false."
+
+
+def even_kernel_size(size: int) -> str:
+    """Say that a kernel needs a middle."""
+    return wrong_value("kernel_size", size, "odd", f"Set kernel_size = {size + 1}.")
+
+
+def heads_do_not_divide(num_heads: int, model_size: int) -> str:
+    """Say that heads must have a whole width, and which model size is near."""
+    near = num_heads * max(1, model_size // num_heads)
+    requirement = f"a divisor of model_size = {model_size}"
+    return wrong_value("num_heads", num_heads, requirement, f"Set model_size = {near}.")
+
+
+def odd_head_of_rotary(num_heads: int, model_size: int) -> str:
+    """Say that rotary positions rotate pairs, so that a head must have an even width."""
+    return (
+        f"attention_positions is rotary, but model_size / num_heads = {model_size // num_heads} "
+        f"is odd; it must be even. Set model_size = {model_size + num_heads}."
+    )
+
+
+def coverage_of_another_score(score: str) -> str:
+    """Say that only one score has coverage."""
+    return (
+        f"coverage is true, but score = {score} has no coverage; only the additive score has. "
+        "Set score = additive."
+    )
+
+
+def nothing_to_feed() -> str:
+    """Say that input feeding needs h̃."""
+    return (
+        "input_feeding is true, but attentional = false computes no h̃ to feed. "
+        "Set attentional = true."
+    )
+
+
+def wrong_inputs(inputs: list[str]) -> str:
+    """Say that a readout needs inputs, each once."""
+    return f"inputs is {inputs}; it must name at least one input, each once."
+
+
+def above_limit(name: str, number: int, limit_name: str, limit: int) -> str:
+    """Say that a setting exceeds another setting."""
+    requirement = f"at most {limit_name} = {limit}"
+    return wrong_value(name, number, requirement, f"Set {limit_name} = {number}.")
+
+
+def not_toml(position: str, problem: str) -> str:
+    """Say where a text is not TOML."""
+    return f"it is not TOML at {position}: {problem}."
+
+
+HUGE_NUMBER = "a number in it has thousands of digits. Write a number within 64 bits."
+NESTED_TOO_DEEPLY = "its tables or lists are nested too deeply."
+
+
+def not_an_assignment(assignment: str) -> str:
+    """Say how a setting is set on the command line."""
+    return f"{assignment} is not an assignment. Write section.setting=value: train.seed=2."
+
+
+def not_a_section(assignment: str, outer: str, instead: str) -> str:
+    """Say that an assignment takes a setting for a section."""
+    return f"{assignment} is refused: {outer} is not a section. Write {instead}."

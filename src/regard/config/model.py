@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from regard.config import messages
 from regard.config.checks import refuse, sound
 from regard.config.names import CustomDecoderConfig, ScoreSetting
 
@@ -78,10 +79,7 @@ class RecurrentEncoderConfig:
 
     def _problems(self) -> Iterator[str]:
         if self.bidirectional and self.reversed_source:
-            yield (
-                "reversed_source = true turns round a source that bidirectional = true reads "
-                "from both ends anyway; reversed_source = false would do"
-            )
+            yield messages.reversed_and_bidirectional()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,10 +103,7 @@ class ConvolutionalEncoderConfig:
 
     def _problems(self) -> Iterator[str]:
         if sound(self, "kernel_size") and self.kernel_size % 2 == 0:
-            yield (
-                f"kernel_size = {self.kernel_size}, but it must be odd to have a middle; "
-                f"{self.kernel_size + 1} would do"
-            )
+            yield messages.even_kernel_size(self.kernel_size)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,15 +142,9 @@ class TransformerConfig:
             return
         heads, size = self.num_heads, self.model_size
         if size % heads:
-            yield (
-                f"num_heads = {heads} does not divide model_size = {size}; "
-                f"model_size = {heads * max(1, size // heads)} would do"
-            )
+            yield messages.heads_do_not_divide(heads, size)
         elif self.attention_positions == "rotary" and size // heads % 2:
-            yield (
-                f"attention_positions = rotary turns pairs, but a head of model_size / num_heads = "
-                f"{size // heads} has an odd width; model_size = {size + heads} would do"
-            )
+            yield messages.odd_head_of_rotary(heads, size)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,10 +182,7 @@ class AttentionConfig:
 
     def _problems(self) -> Iterator[str]:
         if self.coverage and self.score != "additive":
-            yield (
-                f"coverage = true is a term of the additive score, but score = {self.score}; "
-                "score = additive would do"
-            )
+            yield messages.coverage_of_another_score(self.score)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -279,10 +265,7 @@ class LuongDecoderConfig(RecurrentDecoderConfig):
 
     def _problems(self) -> Iterator[str]:
         if self.input_feeding and not self.attentional:
-            yield (
-                "input_feeding = true feeds h̃, but attentional = false makes none; "
-                "attentional = true would do"
-            )
+            yield messages.nothing_to_feed()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -339,7 +322,7 @@ class ReadoutConfig:
 
     def _problems(self) -> Iterator[str]:
         if sound(self, "inputs") and len(set(self.inputs)) != max(1, len(self.inputs)):
-            yield f"inputs = {list(self.inputs)}, but it must name at least one thing, each once"
+            yield messages.wrong_inputs(list(self.inputs))
 
 
 EncoderConfig = RecurrentEncoderConfig | ConvolutionalEncoderConfig | TransformerEncoderConfig

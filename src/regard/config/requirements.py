@@ -6,6 +6,7 @@ from typing import Any
 
 from regard import extensions
 from regard.choices import printable
+from regard.config import messages
 from regard.config.checks import named_part, types_of
 from regard.extensions import Extension
 
@@ -25,11 +26,7 @@ def missing_extension(required: Any) -> str | None:
     for one in required:
         kind, name, module = (str(one[part]) for part in ("kind", "name", "module"))
         if extensions.find(kind, name) is None:  # type: ignore[arg-type]
-            return (
-                f'it needs the {printable(kind)} "{printable(name)}" '
-                f"from the module {printable(module)}; "
-                "import it before loading"
-            )
+            return messages.missing_extension(printable(kind), printable(name), printable(module))
     return None
 
 

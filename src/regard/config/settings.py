@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from regard import extensions
 from regard.choices import Normalization
+from regard.config import messages
 from regard.config.checks import above, at_least, at_most, refuse, sound
 from regard.config.model import DECODERS, ENCODERS, DecoderConfig, EncoderConfig, ModelConfig
 from regard.config.names import ConstraintSetting, TokenizerSetting
@@ -210,15 +211,9 @@ class SearchConfig:
 
     def _problems(self) -> Iterator[str]:
         if sound(self, "nbest", "beam_size") and self.nbest > self.beam_size:
-            yield (
-                f"nbest = {self.nbest}, but it must be at most beam_size = {self.beam_size}; "
-                f"beam_size = {self.nbest} would do"
-            )
+            yield messages.above_limit("nbest", self.nbest, "beam_size", self.beam_size)
         if sound(self, "min_length", "max_length") and self.min_length > self.max_length:
-            yield (
-                f"min_length = {self.min_length}, but it must be at most max_length = "
-                f"{self.max_length}; max_length = {self.min_length} would do"
-            )
+            yield messages.above_limit("min_length", self.min_length, "max_length", self.max_length)
 
 
 @dataclass(frozen=True, kw_only=True)

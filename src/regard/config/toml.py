@@ -12,10 +12,10 @@ from difflib import get_close_matches
 from functools import cache
 from typing import Any, final, get_origin
 
-from regard.choices import either, printable, unknown_choice
+from regard.choices import either, printable, unknown_choice, wrong_value
+from regard.config import messages
 from regard.config.checks import choices, must_be, types_of
 from regard.config.documentation import Place, document, places, summary, written
-from regard.config.messages import setting_of_another_kind, unknown_setting
 from regard.config.renamed_settings import with_new_names
 from regard.config.settings import KINDS, Settings
 from regard.errors import ConfigError, DataError
@@ -32,12 +32,12 @@ def read_settings(text: str, file: str) -> Tree:
         place = re.match(r"line (\d+), column (\d+)", where)
         last = text.rstrip("\n").count("\n") + 1
         line, column = (int(place[1]), f"column {place[2]}") if place else (last, "the end")
-        problem = f"is no TOML at {column}: {problem[:1].lower()}{problem[1:]}"
+        problem = messages.not_toml(column, problem[:1].lower() + problem[1:])
         raise DataError(file, line, problem) from None
     except ValueError:
-        raise DataError(file, None, "a number in it has thousands of digits") from None
+        raise DataError(file, None, messages.HUGE_NUMBER) from None
     except RecursionError:
-        raise DataError(file, None, "what it holds is nested too deep") from None
+        raise DataError(file, None, messages.NESTED_TOO_DEEPLY) from None
     return with_new_names(tree)
 
 
@@ -51,11 +51,12 @@ def override(tree: Tree, assignments: Sequence[str]) -> Tree:
         name, equals, value = (part.strip() for part in assignment.partition("="))
         parts = [part.strip() for part in name.split(".")]
         if not equals or not all(re.fullmatch(r"[A-Za-z0-9_-]+", part) for part in parts):
-            must = "it must be section.setting=value; train.seed=2 would do"
-            problems.append(f"{printable(assignment)}, but {must}")
+            problems.append(messages.not_an_assignment(printable(assignment)))
         elif outer := _no_section(tree, parts):
-            would = f"{printable(outer)} is no section; {printable(f'{outer}={value}')} would do"
-            problems.append(f"{printable(assignment)}, but {would}")
+            instead = printable(f"{outer}={value}")
+            problems.append(
+                messages.not_a_section(printable(assignment), printable(outer), instead)
+            )
         else:
             new_parts, new_value = _renamed(parts, _parsed(value))
             tree = _replaced(tree, new_parts, new_value)
@@ -116,13 +117,13 @@ class _TreeReader:
         """Make a section of what a tree says."""
         if not isinstance(tree, dict):
             name = path or "the tree"
-            self.problems.append(f"{name} = {printable(tree)}, but it must be a section of its own")
+            self.problems.append(wrong_value(name, printable(tree), "a section of its own"))
             return None
         if hint not in KINDS:
             return self.fill(Place(path, None, hint), tree)
         kinds, name = KINDS[hint], _dotted(path, "kind")
         if "kind" not in tree:
-            self.problems.append(f"{name} is missing; {either(kinds)} would do")
+            self.problems.append(messages.missing_setting(name, either(kinds)))
         elif tree["kind"] not in list(kinds):
             self.problems.append(unknown_choice(name, tree["kind"], kinds))
         else:
@@ -141,7 +142,8 @@ class _TreeReader:
             elif field.default is MISSING:
                 values[field.name] = self.missing(hint, name)
         # what is already noted is not noted again, nor what a rule makes of it
-        noted = [f"{name} = None" for name, value in values.items() if value is None]
+        missing = [name for name, value in values.items() if value is None]
+        noted = [f"{name} {verb} None" for name in missing for verb in ("is", "=")]
         try:
             return place.section(**values)
         except ConfigError as error:
@@ -166,15 +168,15 @@ class _TreeReader:
             return value
         text = printable(written(value) if quoted else value)
         must = "a number within 64 bits" if type(value) is int else must_be(hint)
-        self.problems.append(f"{name} = {text}, but it must be {must}")
+        self.problems.append(wrong_value(name, text, must))
         return None
 
     def missing(self, hint: Any, name: str) -> Any:
         """Note a setting that has no default; of a section, what would be missing inside."""
         if not _is_section(hint):
-            self.problems.append(f"{name} is missing; {must_be(hint)}, would do")
+            self.problems.append(messages.missing_setting(name, must_be(hint)))
         elif self.section(hint, {}, name) is not None:
-            self.problems.append(f"{name} is missing; a section [{name}] would do")
+            self.problems.append(messages.missing_section(name))
 
 
 def _unknown(place: Place, name: str, value: Any) -> str:
@@ -183,13 +185,13 @@ def _unknown(place: Place, name: str, value: Any) -> str:
     full_name = _dotted(place.path, name)
     places_of_name = _places_by_name().get(name, [])
     if kinds := [str(other.kind) for other in places_of_name if other.path == place.path]:
-        return setting_of_another_kind(full_name, str(place.kind), kinds)
+        return messages.setting_of_another_kind(full_name, str(place.kind), kinds)
     suggestions = [_dotted(other.path, name) for other in places_of_name]
     if not suggestions:
         own_kind = ["kind"] if place.kind else []
         similar = get_close_matches(str(name), [*types_of(place.section), *own_kind], n=1)
         suggestions = [_dotted(place.path, other) for other in similar]
-    return unknown_setting(full_name, suggestions, noun=noun)
+    return messages.unknown_setting(full_name, suggestions, noun=noun)
 
 
 @cache

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar, final, get_type_hints
 
 import torch
 
-from regard.choices import printable, unknown_choice
+from regard.choices import printable, unknown_choice, wrong_value
 from regard.config.checks import choices, must_be, types_of
 from regard.config.messages import unknown_setting
 from regard.config.model import ModelConfig
@@ -266,7 +266,7 @@ class _Model:
         if names := choices(hint):
             return [] if value in names else [unknown_choice(f"model.{key}", value, names)]
         if type(value) not in ((int, float) if hint is float else (hint,)):
-            return [messages.wrong_size(key, printable(value), must_be(hint))]
+            return [wrong_value(f"model.{key}", printable(value), must_be(hint))]
         # a part may call it by another name
         problems = self._refused({key: value})
         return [f"model.{p}" if p.startswith(f"{key} ") else f"model.{key}: {p}" for p in problems]

@@ -52,11 +52,6 @@ def unknown_argument(name: str, match: str) -> str:
 
 
 # in the words of `config`, which are among them in one error
-def wrong_size(name: str, size: str, must_be: str) -> str:
-    """Refuse a size of a preset."""
-    return f"model.{name} = {size}, but it must be {must_be}"
-
-
 def not_a_section(name: str, setting: Any) -> str:
     """Refuse one value for a whole section."""
     return f"{name} = {setting}, but it must be a section of its own"

@@ -45,7 +45,7 @@ def new_folder(folder: Path) -> Iterator[None]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        problem = unwritable(error, "--out in another folder")
+        problem = unwritable(error, "Use --out with another folder.")
         raise DataError(str(folder), None, problem) from None
     try:
         yield

@@ -203,11 +203,8 @@ def outcome(make, *arguments):
     for problem in problems:
         assert problem.isprintable()
         assert len(problem) < 400
-        assert (
-            problem.endswith("would do")
-            or "but it must " in problem
-            or problem.startswith("Unknown ")
-        )
+        facts = ("; it must ", "Unknown ", " is missing. Add ", "Write ", "Set ")
+        assert any(fact in problem for fact in facts)
     return None, problems
 
 

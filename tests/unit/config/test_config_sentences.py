@@ -94,76 +94,76 @@ SENTENCES = [
     (
         "model/encoder/hidden_size",
         ...,
-        "model.encoder.hidden_size is missing; a whole number, at least 1, would do",
+        "model.encoder.hidden_size is missing; it must be a whole number, at least 1.",
     ),
     (
         "model/encoder/kind",
         ...,
-        "model.encoder.kind is missing; recurrent, convolutional or transformer would do",
+        "model.encoder.kind is missing; it must be recurrent, convolutional or transformer.",
     ),
     (
         "model/encoder/kind",
         "transform",
-        "model.encoder.kind = transform, but it must be recurrent, convolutional or transformer; "
-        "transformer would do",
+        "model.encoder.kind is transform; it must be recurrent, convolutional or transformer. "
+        "Did you mean transformer?",
     ),
     (
         "model/encoder/kind",
         ["recurrent"],
-        "model.encoder.kind = ['recurrent'], but it must be recurrent, convolutional or "
-        "transformer; recurrent would do",
+        "model.encoder.kind is ['recurrent']; it must be recurrent, convolutional or "
+        "transformer. Did you mean recurrent?",
     ),
-    ("model/readout", ..., "model.readout is missing; a section [model.readout] would do"),
-    ("model/source", ..., "model.source.size is missing; a whole number, at least 1, would do"),
-    ("model/source", 2, "model.source = 2, but it must be a section of its own"),
-    ("train", [], "train = [], but it must be a section of its own"),
-    ("train/seed", "2", 'train.seed = "2", but it must be a whole number, at least 0'),
-    ("train/seed", 2.0, "train.seed = 2.0, but it must be a whole number, at least 0"),
-    ("train/seed", True, "train.seed = true, but it must be a whole number, at least 0"),
-    ("train/seed", None, "train.seed = None, but it must be a whole number, at least 0"),
-    ("train/seed", {"x": 1}, "train.seed = {'x': 1}, but it must be a whole number, at least 0"),
+    ("model/readout", ..., "model.readout is missing. Add a section [model.readout]."),
+    ("model/source", ..., "model.source.size is missing; it must be a whole number, at least 1."),
+    ("model/source", 2, "model.source is 2; it must be a section of its own."),
+    ("train", [], "train is []; it must be a section of its own."),
+    ("train/seed", "2", 'train.seed is "2"; it must be a whole number, at least 0.'),
+    ("train/seed", 2.0, "train.seed is 2.0; it must be a whole number, at least 0."),
+    ("train/seed", True, "train.seed is true; it must be a whole number, at least 0."),
+    ("train/seed", None, "train.seed is None; it must be a whole number, at least 0."),
+    ("train/seed", {"x": 1}, "train.seed is {'x': 1}; it must be a whole number, at least 0."),
     (
         "train/seed",
         2**63,
-        "train.seed = 9223372036854775808, but it must be a number within 64 bits",
+        "train.seed is 9223372036854775808; it must be a number within 64 bits.",
     ),
-    ("train/max_steps", 16**5000, "train.max_steps = …, but it must be a number within 64 bits"),
+    ("train/max_steps", 16**5000, "train.max_steps is …; it must be a number within 64 bits."),
     (
         "train/device",
         date(2001, 2, 3),
-        "train.device = 2001-02-03, but it must be text on one line",
+        "train.device is 2001-02-03; it must be text on one line.",
     ),
     (
         "train/optimizer",
         ["adam"],
-        "train.optimizer = ['adam'], but it must be adam, adamw or adadelta",
+        "train.optimizer is ['adam']; it must be adam, adamw or adadelta.",
     ),
     (
         "model/target/size",
         0,
-        "model.target.size = 0, but it must be a whole number, at least 1",
+        "model.target.size is 0; it must be a whole number, at least 1.",
     ),
     (
         "model/encoder/reversed_source",
         True,
-        "model.encoder.reversed_source = true turns round a source that bidirectional = true "
-        "reads from both ends anyway; reversed_source = false would do",
+        "model.encoder.reversed_source is true, but bidirectional = true reads both "
+        "directions anyway. Set reversed_source = false.",
     ),
     (
         "model/readout/inputs",
         "context",
-        "model.readout.inputs = context, but it must be a list of names",
+        "model.readout.inputs is context; it must be a list of names.",
     ),
     (
         "model/readout/inputs",
         ["state"],
-        "model.readout.inputs = state, but it must be old_state, new_state, context or previous; "
-        "old_state would do",
+        "model.readout.inputs is state; it must be old_state, new_state, context or previous. "
+        "Did you mean old_state?",
     ),
     (
         "search/nbest",
         2,
-        "search.nbest = 2, but it must be at most beam_size = 1; beam_size = 2 would do",
+        "search.nbest is 2; it must be at most beam_size = 1. Set beam_size = 2.",
     ),
 ]
 
@@ -200,22 +200,22 @@ def test_everything_wrong_in_any_section_is_said_at_once():
     kinds = "plain, cho, bahdanau, luong or convolutional"
     assert refusal(tree) == [
         "Unknown section dta. Did you mean data?",
-        "model.source.size = 0, but it must be a whole number, at least 1",
-        "model.target.size is missing; a whole number, at least 1, would do",
+        "model.source.size is 0; it must be a whole number, at least 1.",
+        "model.target.size is missing; it must be a whole number, at least 1.",
         "Unknown setting model.encoder.num_heads for kind = convolutional. Only kind = "
         "transformer has it.",
-        "model.encoder.hidden_size is missing; a whole number, at least 1, would do",
-        "model.encoder.kernel_size = 4, but it must be odd to have a middle; 5 would do",
-        "model.encoder.dropout = 1.5, but it must be at least 0 and below 1",
-        "model.decoder.hidden_size is missing; a whole number, at least 1, would do",
-        "model.decoder.attention.coverage = true is a term of the additive score, but "
-        "score = dot; score = additive would do",
-        "model.readout is missing; a section [model.readout] would do",
-        "model.summary = lst, but it must be none, last, backward, mean, max or tanh; "
-        "last would do",
+        "model.encoder.hidden_size is missing; it must be a whole number, at least 1.",
+        "model.encoder.kernel_size is 4; it must be odd. Set kernel_size = 5.",
+        "model.encoder.dropout is 1.5; it must be at least 0 and below 1.",
+        "model.decoder.hidden_size is missing; it must be a whole number, at least 1.",
+        "model.decoder.attention.coverage is true, but score = dot has no coverage; only "
+        "the additive score has. Set score = additive.",
+        "model.readout is missing. Add a section [model.readout].",
+        "model.summary is lst; it must be none, last, backward, mean, max or tanh. "
+        "Did you mean last?",
         "Unknown setting train.steps. Did you mean train.max_steps?",
-        "train.seed = -1, but it must be a whole number, at least 0",
-        "search = beam, but it must be a section of its own",
+        "train.seed is -1; it must be a whole number, at least 0.",
+        "search is beam; it must be a section of its own.",
     ]
     tree["model"]["decoder"] = {"kind": "transformer", "hidden_size": 3}
     assert f"Only kind = {kinds} has it." in refusal(tree)[7]
@@ -223,17 +223,17 @@ def test_everything_wrong_in_any_section_is_said_at_once():
 
 def test_a_model_is_needed_with_all_that_has_no_default():
     assert refusal({}) == [
-        "model.source.size is missing; a whole number, at least 1, would do",
-        "model.target.size is missing; a whole number, at least 1, would do",
-        "model.encoder.kind is missing; recurrent, convolutional or transformer would do",
-        "model.decoder.kind is missing; plain, cho, bahdanau, luong, convolutional or transformer "
-        "would do",
-        "model.readout is missing; a section [model.readout] would do",
+        "model.source.size is missing; it must be a whole number, at least 1.",
+        "model.target.size is missing; it must be a whole number, at least 1.",
+        "model.encoder.kind is missing; it must be recurrent, convolutional or transformer.",
+        "model.decoder.kind is missing; it must be plain, cho, bahdanau, luong, convolutional "
+        "or transformer.",
+        "model.readout is missing. Add a section [model.readout].",
     ]
 
 
 def test_what_is_no_tree_is_no_settings():
-    assert refusal([1]) == ["the tree = [1], but it must be a section of its own"]
+    assert refusal([1]) == ["the tree is [1]; it must be a section of its own."]
 
 
 def paths(tree, path=""):
@@ -252,7 +252,7 @@ def test_a_value_too_long_to_be_shown_is_refused_wherever_it_stands():
             names = [re.sub("^Unknown (setting|section) ", "", line) for line in told]
             assert all(name.startswith(path.replace("/", ".")) for name in names)
     assert refusal(changed("model/decoder/attention/score", deep, tree)) == [
-        "model.decoder.attention.score = …, but it must be additive, concat, dot, scaled_dot, "
-        "bilinear, gaussian, gaussian_learned or location"
+        "model.decoder.attention.score is …; it must be additive, concat, dot, scaled_dot, "
+        "bilinear, gaussian, gaussian_learned or location."
     ]
     assert refusal(changed("a", deep)) == ["Unknown section a."]

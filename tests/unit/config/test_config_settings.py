@@ -88,23 +88,22 @@ DEFAULTS = {
 REFUSALS = [
     (
         lambda: DataConfig(normalization="NFCC", dev_fraction=1.0, max_dev_sources=0),
-        "data: normalization = NFCC, but it must be NFC, NFD, NFKC or none; NFC would do\n"
-        "data: dev_fraction = 1.0, but it must be at least 0 and below 1\n"
-        "data: max_dev_sources = 0, but it must be a whole number, at least 1",
+        "data: normalization is NFCC; it must be NFC, NFD, NFKC or none. Did you mean NFC?\n"
+        "data: dev_fraction is 1.0; it must be at least 0 and below 1.\n"
+        "data: max_dev_sources is 0; it must be a whole number, at least 1.",
     ),
     (
         lambda: TextConfig(source="chars", shared_vocabulary="no"),
-        "text: source = chars, but it must be characters, words, whitespace, tagged, phonemes, "
-        "unigram or bpe; "
-        "characters would do\n"
-        "text: shared_vocabulary = no, but it must be true or false",
+        "text: source is chars; it must be characters, words, whitespace, tagged, phonemes, "
+        "unigram or bpe. Did you mean characters?\n"
+        "text: shared_vocabulary is no; it must be true or false.",
     ),
     (
         lambda: TrainConfig(seed=-1, learning_rate=0, warmup_steps=0.5, max_grad_norm=-0.1),
-        "train: seed = -1, but it must be a whole number, at least 0\n"
-        "train: learning_rate = 0, but it must be a number, above 0 and at most 100\n"
-        "train: warmup_steps = 0.5, but it must be a whole number, at least 0\n"
-        "train: max_grad_norm = -0.1, but it must be a number, at least 0",
+        "train: seed is -1; it must be a whole number, at least 0.\n"
+        "train: learning_rate is 0; it must be a number, above 0 and at most 100.\n"
+        "train: warmup_steps is 0.5; it must be a whole number, at least 0.\n"
+        "train: max_grad_norm is -0.1; it must be a number, at least 0.",
     ),
     (
         lambda: TrainConfig(
@@ -113,47 +112,46 @@ REFUSALS = [
             weight_decay=float("inf"),
             device=0,
         ),
-        "train: learning_rate = inf, but it must be a number, above 0 and at most 100\n"
-        "train: max_minutes = nan, but it must be a number, at least 0\n"
-        "train: weight_decay = inf, but it must be a number, at least 0\n"
-        "train: device = 0, but it must be text on one line",
+        "train: learning_rate is inf; it must be a number, above 0 and at most 100.\n"
+        "train: max_minutes is nan; it must be a number, at least 0.\n"
+        "train: weight_decay is inf; it must be a number, at least 0.\n"
+        "train: device is 0; it must be text on one line.",
     ),
     (
         lambda: TrainConfig(seed=True, device="cpu\n"),
-        "train: seed = true, but it must be a whole number, at least 0\n"
-        "train: device = 'cpu\\n', but it must be text on one line",
+        "train: seed is true; it must be a whole number, at least 0.\n"
+        "train: device is 'cpu\\n'; it must be text on one line.",
     ),
     (
         lambda: TrainConfig(optimizer=("adam",)),
-        "train: optimizer = ('adam',), but it must be adam, adamw or adadelta; adam would do",
+        "train: optimizer is ('adam',); it must be adam, adamw or adadelta. Did you mean adam?",
     ),
     (
         lambda: SearchConfig(top_p=0, temperature="hot"),
-        "search: temperature = hot, but it must be a number, at least 0\n"
-        "search: top_p = 0, but it must be a number, above 0 and at most 1",
+        "search: temperature is hot; it must be a number, at least 0.\n"
+        "search: top_p is 0; it must be a number, above 0 and at most 1.",
     ),
     (
         lambda: SearchConfig(top_p=1.5),
-        "search: top_p = 1.5, but it must be a number, above 0 and at most 1",
+        "search: top_p is 1.5; it must be a number, above 0 and at most 1.",
     ),
     (
         lambda: SearchConfig(nbest=5, beam_size=4),
-        "search: nbest = 5, but it must be at most beam_size = 4; beam_size = 5 would do",
+        "search: nbest is 5; it must be at most beam_size = 4. Set beam_size = 5.",
     ),
     (
         lambda: SearchConfig(min_length=257),
-        "search: min_length = 257, but it must be at most max_length = 256; "
-        "max_length = 257 would do",
+        "search: min_length is 257; it must be at most max_length = 256. Set max_length = 257.",
     ),
     (
         lambda: SearchConfig(nbest="5", beam_size=0, min_length=-1),
-        "search: beam_size = 0, but it must be a whole number, at least 1\n"
-        "search: nbest = 5, but it must be a whole number, at least 1\n"
-        "search: min_length = -1, but it must be a whole number, at least 0",
+        "search: beam_size is 0; it must be a whole number, at least 1.\n"
+        "search: nbest is 5; it must be a whole number, at least 1.\n"
+        "search: min_length is -1; it must be a whole number, at least 0.",
     ),
     (
         lambda: Settings(model=small_model(), train=None),
-        "settings: train = None, but it must be a section of its own",
+        "settings: train is None; it must be a section of its own.",
     ),
 ]
 

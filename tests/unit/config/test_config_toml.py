@@ -16,6 +16,7 @@ from regard.config.model import (
     RecurrentEncoderConfig,
     TransformerEncoderConfig,
 )
+from regard.config.renamed_settings import RenamedSettingWarning, with_new_names
 from regard.config.settings import DataConfig, SearchConfig, Settings, TextConfig, TrainConfig
 from regard.config.toml import (
     differences,
@@ -87,20 +88,25 @@ NO_TOML = [
     (
         "[train]\nseed 1",
         2,
-        "run.toml, line 2: is no TOML at column 6: expected '=' after a key in a key/value pair",
+        "run.toml, line 2: it is not TOML at column 6: "
+        "expected '=' after a key in a key/value pair.",
     ),
     (
         "\n[train]\nseed = [1\n\n",
         3,
-        "run.toml, line 3: is no TOML at the end: unclosed array",
+        "run.toml, line 3: it is not TOML at the end: unclosed array.",
     ),
     (
         "seed = 1\nseed = 2\n",
         2,
-        "run.toml, line 2: is no TOML at column 9: cannot overwrite a value",
+        "run.toml, line 2: it is not TOML at column 9: cannot overwrite a value.",
     ),
-    ("seed = " + "1" * 5000, None, "run.toml: a number in it has thousands of digits"),
-    ("seed = " + "[" * 50_000, None, "run.toml: what it holds is nested too deep"),
+    (
+        "seed = " + "1" * 5000,
+        None,
+        "run.toml: a number in it has thousands of digits. Write a number within 64 bits.",
+    ),
+    ("seed = " + "[" * 50_000, None, "run.toml: its tables or lists are nested too deeply."),
 ]
 
 
@@ -223,13 +229,13 @@ def test_assignments_change_a_copy_one_after_the_other():
 def test_what_is_no_assignment_is_refused_all_at_once():
     with pytest.raises(ConfigError) as error:
         override({"train": {"seed": 1}}, ["train.seed", "=2", "a..b=2", "a b=2", "train.seed.x=2"])
-    must = "it must be section.setting=value; train.seed=2 would do"
+    remedy = "is not an assignment. Write section.setting=value: train.seed=2."
     assert str(error.value) == (
-        f"--set: train.seed, but {must}\n"
-        f"--set: =2, but {must}\n"
-        f"--set: a..b=2, but {must}\n"
-        f"--set: a b=2, but {must}\n"
-        "--set: train.seed.x=2, but train.seed is no section; train.seed=2 would do"
+        f"--set: train.seed {remedy}\n"
+        f"--set: =2 {remedy}\n"
+        f"--set: a..b=2 {remedy}\n"
+        f"--set: a b=2 {remedy}\n"
+        "--set: train.seed.x=2 is refused: train.seed is not a section. Write train.seed=2."
     )
 
 
@@ -280,19 +286,22 @@ def test_differences_between_kinds_say_what_goes_and_what_comes():
     ]
 
 
-def test_the_old_name_of_a_constraint_is_read_with_its_value():
+def test_an_old_switch_becomes_the_name_of_a_constraint():
     tree = to_tree(MADE)
     del tree["search"]["constraint"]
     for old, new in ((True, "repetition_pattern"), (False, "none")):
         tree["search"]["same_pattern"] = old
         before = copy.deepcopy(tree)
         assert settings_from(tree).search.constraint == new
+        with pytest.warns(RenamedSettingWarning) as caught:
+            assert with_new_names(tree)["search"]["constraint"] == new
+        sentence = f'search.same_pattern is now search.constraint = "{new}".'
+        assert [str(warning.message) for warning in caught] == [sentence]
         assert tree == before
-    assert "same_pattern" not in to_toml(settings_from(tree))
-    for wrong in ("yes", 1, []):
+    both = {**tree, "search": {**tree["search"], "constraint": "none"}}
+    with pytest.raises(ConfigError, match=r"search\.same_pattern is now search\.constraint, but"):
+        settings_from(both)
+    for wrong in ("yes", 1, [], None):
         tree["search"]["same_pattern"] = wrong
-        with pytest.raises(ConfigError, match=r"search\.constraint = "):
+        with pytest.raises(ConfigError, match=r"search\.constraint is "):
             settings_from(tree)
-    tree["search"] |= {"constraint": "none", "same_pattern": True}
-    with pytest.raises(ConfigError, match=r"search\.same_pattern is now search\.constraint"):
-        settings_from(tree)

@@ -19,80 +19,80 @@ REFUSALS = [
         lambda: settings.TransformerEncoderConfig(
             model_size=250, num_heads=4, feed_forward_size=7, dropout=1.5
         ),
-        "model: num_heads = 4 does not divide model_size = 250; model_size = 248 would do\n"
-        "model: dropout = 1.5, but it must be at least 0 and below 1",
+        "model: num_heads is 4; it must be a divisor of model_size = 250. Set model_size = 248.\n"
+        "model: dropout is 1.5; it must be at least 0 and below 1.",
     ),
     (
         lambda: settings.TransformerDecoderConfig(
             model_size=9, num_heads=3, feed_forward_size=7, attention_positions="rotary"
         ),
-        "model: attention_positions = rotary turns pairs, but a head of model_size / num_heads = 3 "
-        "has an odd width; model_size = 12 would do",
+        "model: attention_positions is rotary, but model_size / num_heads = 3 is odd; "
+        "it must be even. Set model_size = 12.",
     ),
     (
         lambda: settings.TransformerEncoderConfig(model_size=8, num_heads=0, feed_forward_size=7),
-        "model: num_heads = 0, but it must be a whole number, at least 1",
+        "model: num_heads is 0; it must be a whole number, at least 1.",
     ),
     (
         lambda: settings.RecurrentEncoderConfig(hidden_size=0, cell="lstms", bidirectional=1),
-        "model.encoder: hidden_size = 0, but it must be a whole number, at least 1\n"
-        "model.encoder: cell = lstms, but it must be elman, gru_before, gru_after or lstm; "
-        "lstm would do\n"
-        "model.encoder: bidirectional = 1, but it must be true or false",
+        "model.encoder: hidden_size is 0; it must be a whole number, at least 1.\n"
+        "model.encoder: cell is lstms; it must be elman, gru_before, gru_after or lstm. "
+        "Did you mean lstm?\n"
+        "model.encoder: bidirectional is 1; it must be true or false.",
     ),
     (
         lambda: settings.RecurrentEncoderConfig(
             hidden_size=7, bidirectional=True, reversed_source=True
         ),
-        "model.encoder: reversed_source = true turns round a source that bidirectional = true "
-        "reads from both ends anyway; reversed_source = false would do",
+        "model.encoder: reversed_source is true, but bidirectional = true reads both "
+        "directions anyway. Set reversed_source = false.",
     ),
     (
         lambda: settings.ConvolutionalEncoderConfig(hidden_size=7, num_layers=1, kernel_size=4),
-        "model.encoder: kernel_size = 4, but it must be odd to have a middle; 5 would do",
+        "model.encoder: kernel_size is 4; it must be odd. Set kernel_size = 5.",
     ),
     (
         lambda: settings.AttentionConfig(score="dot", coverage=True),
-        "model.decoder.attention: coverage = true is a term of the additive score, but "
-        "score = dot; score = additive would do",
+        "model.decoder.attention: coverage is true, but score = dot has no coverage; only "
+        "the additive score has. Set score = additive.",
     ),
     (
         lambda: settings.LuongDecoderConfig(hidden_size=7, attentional=False),
-        "model.decoder: input_feeding = true feeds h̃, but attentional = false makes none; "
-        "attentional = true would do",
+        "model.decoder: input_feeding is true, but attentional = false computes no h̃ to feed. "
+        "Set attentional = true.",
     ),
     (
         lambda: settings.ReadoutConfig(inputs=("states",)),
-        "model.readout: inputs = states, but it must be old_state, new_state, context or "
-        "previous; old_state would do",
+        "model.readout: inputs is states; it must be old_state, new_state, context or "
+        "previous. Did you mean old_state?",
     ),
     (
         lambda: settings.TransformerEncoderConfig(
             model_size="256", num_heads=None, feed_forward_size=7
         ),
-        "model: model_size = 256, but it must be a whole number, at least 1\n"
-        "model: num_heads = None, but it must be a whole number, at least 1",
+        "model: model_size is 256; it must be a whole number, at least 1.\n"
+        "model: num_heads is None; it must be a whole number, at least 1.",
     ),
     (
         lambda: settings.ConvolutionalEncoderConfig(hidden_size=7, num_layers=1, kernel_size="3"),
-        "model.encoder: kernel_size = 3, but it must be a whole number, at least 1",
+        "model.encoder: kernel_size is 3; it must be a whole number, at least 1.",
     ),
     (
         lambda: settings.ReadoutConfig(inputs="new_state"),
-        "model.readout: inputs = new_state, but it must be a list of names",
+        "model.readout: inputs is new_state; it must be a list of names.",
     ),
     (
         lambda: settings.ReadoutConfig(inputs=["new_state", "new_state"]),
-        "model.readout: inputs = ['new_state', 'new_state'], but it must name at least one thing, "
-        "each once",
+        "model.readout: inputs is ['new_state', 'new_state']; it must name at least one input, "
+        "each once.",
     ),
     (
         lambda: settings.ReadoutConfig(inputs=()),
-        "model.readout: inputs = [], but it must name at least one thing, each once",
+        "model.readout: inputs is []; it must name at least one input, each once.",
     ),
     (
         lambda: settings.EmbeddingConfig(size=7.5),
-        "model.embedding: size = 7.5, but it must be a whole number, at least 1",
+        "model.embedding: size is 7.5; it must be a whole number, at least 1.",
     ),
     (
         lambda: settings.ModelConfig(
@@ -102,7 +102,7 @@ REFUSALS = [
             decoder=settings.PlainDecoderConfig(hidden_size=7),
             readout=settings.ReadoutConfig(),
         ),
-        "model: encoder = recurrent, but it must be a section of its own",
+        "model: encoder is recurrent; it must be a section of its own.",
     ),
 ]
 
