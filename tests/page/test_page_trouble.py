@@ -158,13 +158,13 @@ def test_a_change_that_cannot_be_is_taken_back_with_a_sentence(visit):
     page.page.evaluate(IMPOSSIBLE)
     page.page.click('.heatmap [data-row="0"][data-column="1"]')
     sentence = problem(page, "undone")
-    assert sentence.startswith("pin = {0: 99}, but it must be")
+    assert sentence.startswith("pin is {0: 99}; it must map")
     assert sentence.endswith(". The edit was undone.")
     assert page.text() == before
     assert page.page.locator(".chip").count() == 0
     page.page.click("#language")
     assert page.text("#error").endswith("。该修改已撤销。")
-    assert page.text('#error [lang="en"]').startswith("pin = {0: 99}, but it must be")
+    assert page.text('#error [lang="en"]').startswith("pin is {0: 99}; it must map")
     page.see("taken-back-in-chinese")
 
 

@@ -48,9 +48,9 @@ JSON = {"Content-Type": "application/json"}
             "The prefix contains an empty token.",
         ),
         ({"text": "a", "nbest": 3, "beam_size": 2}, "search: nbest = 3, but it must be at most"),
-        ({"text": "a", "banned": ["Z"]}, "banned = 'Z', but the model never writes it; a symbol"),
-        ({"text": "a", "prefix": "Z"}, "prefix = 'Z', but the model never writes it; a symbol"),
-        ({"text": [], "prefix": "Z"}, "prefix = 'Z', but the model never writes it; a symbol"),
+        ({"text": "a", "banned": ["Z"]}, "banned is 'Z', which is no token of the targets."),
+        ({"text": "a", "prefix": "Z"}, "prefix is 'Z', which is no token of the targets."),
+        ({"text": [], "prefix": "Z"}, "prefix is 'Z', which is no token of the targets."),
         ({"text": "a", "top_k": 3}, "search: top_k = 3, but temperature = 0 takes the best word"),
         ({"text": "a", "pin": {"0": 0}}, "pin was given, but the model has no attention"),
         (
@@ -86,7 +86,7 @@ def test_what_cannot_be_translated_is_refused(client, body, sentence):
         ),
         (
             {"pairs": [{"source": "a", "target": "k" * 41}], "model": "gehring2017"},
-            "a target has 41 symbols, but the model has places for 39; a shorter one would do",
+            "A target has 41 tokens; the model has positions for 39. Shorten it.",
         ),
     ],
     ids=str,
@@ -220,7 +220,7 @@ def test_as_many_symbols_are_scored_as_the_longest_output_has(serve):
 def test_a_line_may_have_as_many_characters_as_it_may(client):
     (got,) = client.post("/v1/translate", json={"text": "a" * 4000}).json()["translations"]
     assert len(got["source_tokens"]) == 20
-    assert got["notes"][0].startswith("the source has 4,000 symbols, but the model reads 20; ")
+    assert got["notes"][0].startswith("The source has 4,000 tokens; only the first 20 ")
 
 
 def test_an_answer_that_would_be_too_large_is_refused(serve, translators):

@@ -20,7 +20,7 @@ from regard.pipeline.resume_checks import (
 from regard.pipeline.settings_checks import check_settings
 from regard.pipeline.warm_start import WarmStart
 from regard.training.run_folder import RunFolder
-from regard.translator import chosen_device
+from regard.translator import select_device
 
 
 @final
@@ -63,7 +63,7 @@ def configure(
     if warm_start is not None:
         warm_start.check_model(settings)
     check_settings(settings)
-    device = chosen_device(settings.train.device)
+    device = select_device(settings.train.device)
     recipe = pairs.fingerprints | {
         "settings": to_tree(settings),
         "environment": environment(device, settings.train.precision),

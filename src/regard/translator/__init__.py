@@ -7,32 +7,33 @@ import torch
 
 from regard.errors import ConfigError
 from regard.saved_model import load_model
-from regard.translator.prepared import PreparedLine
+from regard.translator import messages
+from regard.translator.prepared_line import PreparedLine
 from regard.translator.translation import END, Branch, Translation
 from regard.translator.translator import Translator
 
-__all__ = ["END", "Branch", "PreparedLine", "Translation", "Translator", "chosen_device", "load"]
+__all__ = ["END", "Branch", "PreparedLine", "Translation", "Translator", "load", "select_device"]
 
 
 def load(path: str | PathLike[str], *more: str | PathLike[str], device: str = "auto") -> Translator:
-    """Load a model file, or several that vote; loading runs no code from them."""
+    """Load a model file, or several as an ensemble; loading runs no code from them."""
     members = [load_model(Path(one)) for one in (path, *more)]
     for member in members:
-        # it learns no more, so that a search need not look whether it has changed
-        member.model.to(chosen_device(device)).requires_grad_(False)
+        # frozen weights need no check for changes before each search
+        member.model.to(select_device(device)).requires_grad_(False)
     return Translator(*members)
 
 
-def chosen_device(name: str) -> torch.device:
-    """Return a device by its name; `auto` is a GPU where there is one."""
+def select_device(name: str) -> torch.device:
+    """Return a device by its name; `auto` is a GPU if there is one."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    there = ["cpu", *(f"cuda:{i}" for i in range(torch.cuda.device_count()))]
+    available = ["cpu", *(f"cuda:{i}" for i in range(torch.cuda.device_count()))]
     try:
         device = torch.device(name)
-        # of a device that is not here this is the first to fail; on `meta` nothing can be computed
+        # fails if the device is missing, or cannot compute, as `meta`
         torch.zeros(1, device=device).item()
     except (RuntimeError, AssertionError) as error:
-        problem = f"device = {name}, but it must be one that is here; {' or '.join(there)} would do"
+        problem = messages.device_not_available(name, available)
         raise ConfigError("settings", [problem]) from error
     return device

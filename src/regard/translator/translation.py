@@ -1,4 +1,4 @@
-"""What came of one line: its target, and how it came about."""
+"""A translation: the output of one line, with scores, attention and alternatives."""
 
 from dataclasses import asdict, dataclass, field
 from html import escape
@@ -6,22 +6,23 @@ from typing import Any, final
 
 import numpy as np
 from jaxtyping import Float
+from typing_extensions import deprecated
 
 from regard.viz.alignment import Alignment
 from regard.viz.html_heatmap import to_html
 
 END = "■"
-"""How the end of a target is drawn: it looked somewhere too."""
+"""The label of EOS in drawings: it has attention too."""
 
 
 @final
 @dataclass(frozen=True)
 class Branch:
-    """A token that the search kept for a while, or an end (`</s>`) that it found.
+    """A token that was in the beam, or an end (`</s>`).
 
-    Branches stand in the order in which they grew: `parent` is the place of the one before, None
-    at the beginning. `total` is the sum of scores up to here; `in_nbest` says whether a
-    returned target, or another tokenization of one, goes through it.
+    Branches are in order of creation: `parent` is the index of the previous token, None at the
+    beginning. `total` is the sum of scores up to here; `in_nbest` says whether a returned target,
+    or another tokenization of one, goes through it.
     """
 
     parent: int | None
@@ -34,19 +35,18 @@ class Branch:
 @final
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Translation:
-    """One target of one source, and how it came about.
+    """One target of one source, with scores and attention.
 
-    `token_scores` and the rows of `attention` are one more than `tokens`: the last is EOS. The
-    attention is the mean over layers and heads where there are several; `layers` has them apart.
-    A blank source was never given to the model, so that nothing was scored: it has no
-    `token_scores`, and no attention whatever the model. Of models that vote, the attention is the
-    first one's.
+    `token_scores` and `attention` have one more row than `tokens`, for EOS. The attention is the
+    mean over layers and heads; `layers` has each of them. Of an ensemble, it is the attention of
+    the first model. The model never reads a blank source: its translation has neither
+    `token_scores` nor attention.
 
-    `rank_score` is score / length^α, the length being that of `token_scores` and α the setting
-    `length_penalty`: what alternatives are ranked by. `alternatives` begin with this one and differ
-    in text; where the search found a text twice, there are fewer than `nbest`. What was not asked
-    for (`candidates`, `alternatives`, `tree`) is empty. `unknown` says of each token whether the
-    model wrote its unknown symbol there: what is printed was copied, or is a mark.
+    `rank_score` is score / length^α, with the length of `token_scores` and the setting
+    `length_penalty` as α; it ranks the alternatives. `alternatives` begin with this translation and
+    differ in text; if several hypotheses have one text, there are fewer than `nbest`.
+    `candidates`, `alternatives` and `tree` are empty unless requested. `unknown` says for each
+    token whether the model generated `<unk>`; its text is then a copy or a mark.
     """
 
     source: str
@@ -68,8 +68,8 @@ class Translation:
         return float(sum(self.token_scores))
 
     @property
-    def symbols(self) -> tuple[str | None, ...]:
-        """What `prefix` and `rescore` take for this target: its tokens, None for an unknown one."""
+    def known_tokens(self) -> tuple[str | None, ...]:
+        """The tokens, None for each unknown one: what `prefix` and `rescore` take."""
         if not self.unknown:
             return self.tokens
         return tuple(
@@ -78,20 +78,26 @@ class Translation:
         )
 
     @property
+    @deprecated("Translation.symbols is now Translation.known_tokens.")
+    def symbols(self) -> tuple[str | None, ...]:
+        """The old name of `known_tokens`."""
+        return self.known_tokens
+
+    @property
     def attention(self) -> Float[np.ndarray, "T S"] | None:
-        """Where each token looked; None where the model has no attention."""
+        """The attention weights of each token; None if the model has no attention."""
         return None if self.layers is None else self.layers.mean(axis=(1, 2))
 
     @property
     def alignment(self) -> Alignment | None:
-        """The attention with its tokens, for drawing; None where there is nothing to draw."""
+        """The attention with its tokens, for drawing; None if there is nothing to draw."""
         if self.attention is None or not self.source_tokens:
             return None
         return Alignment(self.source_tokens, (*self.tokens, END), self.attention)
 
     def to_json(self, *, attention: bool = True) -> dict[str, Any]:
-        """Return what `json.dumps` takes; attention, which may be long, can be left out."""
-        shown: dict[str, Any] = {
+        """Return what `json.dumps` takes; attention is often large and can be left out."""
+        fields: dict[str, Any] = {
             "source": self.source,
             "text": self.text,
             "score": self.score,
@@ -101,29 +107,31 @@ class Translation:
             "token_scores": list(self.token_scores),
         }
         if attention:
-            shown["attention"] = None if self.attention is None else self.attention.tolist()
+            fields["attention"] = None if self.attention is None else self.attention.tolist()
         if any(self.unknown):
-            shown["unknown"] = list(self.unknown)
+            fields["unknown"] = list(self.unknown)
         if self.notes:
-            shown["notes"] = list(self.notes)
+            fields["notes"] = list(self.notes)
         if self.candidates:
-            shown["candidates"] = [[list(pair) for pair in place] for place in self.candidates]
+            fields["candidates"] = [
+                [list(pair) for pair in position] for position in self.candidates
+            ]
         if self.alternatives:
-            shown["alternatives"] = [x._briefly() for x in self.alternatives]
+            fields["alternatives"] = [x._alternative_json() for x in self.alternatives]
         if self.tree:
-            shown["tree"] = [asdict(branch) for branch in self.tree]
-        return shown
+            fields["tree"] = [asdict(branch) for branch in self.tree]
+        return fields
 
-    def _briefly(self) -> dict[str, Any]:
-        """Return what an alternative tells."""
-        shown: dict[str, Any] = {
+    def _alternative_json(self) -> dict[str, Any]:
+        """Return the JSON of an alternative."""
+        fields: dict[str, Any] = {
             "text": self.text,
             "score": self.score,
             "rank_score": self.rank_score,
             "tokens": list(self.tokens),
             "token_scores": list(self.token_scores),
         }
-        return shown | ({"unknown": list(self.unknown)} if any(self.unknown) else {})
+        return fields | ({"unknown": list(self.unknown)} if any(self.unknown) else {})
 
     def __str__(self) -> str:
         return self.text

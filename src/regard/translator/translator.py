@@ -1,7 +1,4 @@
-"""Lines to translations, by one model or by several that vote.
-
-Whatever is given back can be traced: tokens, the score of each, and the attention that was used.
-"""
+"""The translator: lines to translations, by one model or an ensemble."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,23 +22,27 @@ from regard.search import Constraint, Hypothesis, SearchOptions, SearchRequest, 
 from regard.special_tokens import UNKNOWN
 from regard.text.text_processor import TextProcessor
 from regard.text.unknown_replacement import MARK, replace_unknown
-from regard.translator.forced import forced, influence
-from regard.translator.prepared import PreparedLine, TokenizedLine, each_of, pair_of
+from regard.translator import messages
+from regard.translator.forced_decoding import score_target
+from regard.translator.influence import influence
+from regard.translator.prepared_line import (
+    PreparedLine,
+    TokenizedLine,
+    check_iterable,
+    split_pair,
+)
 from regard.translator.translation import Branch, Translation
 
 
 @final
 class Translator:
-    """One model, or several that vote: their probabilities are averaged, word by word."""
+    """One model, or an ensemble, which averages the probabilities of each token."""
 
     def __init__(self, *members: SavedModel) -> None:
         first = members[0]
         for number, member in enumerate(members, start=1):
             if (member.source, member.target) != (first.source, first.target):
-                raise InputError(
-                    f"model {number} has other vocabularies than model 1, but models that vote "
-                    "must share them; models trained on the same pairs would do"
-                )
+                raise InputError(messages.different_vocabularies(number))
         self.members = members
         self.settings: Settings = first.settings
         self.summary: dict[str, Any] = first.summary
@@ -51,20 +52,20 @@ class Translator:
 
     @property
     def models(self) -> list[Seq2Seq]:
-        """What computes."""
+        """The models of the ensemble."""
         return [member.model for member in self.members]
 
     @property
     def max_source_length(self) -> int:
-        """The most symbols of a source that are read."""
+        """The maximum length of a source in tokens; the rest is truncated."""
         limits = [self.settings.data.max_source_length]
         limits += [m.max_source_length for m in self.models if m.max_source_length is not None]
         return min(limits)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the model to a file of its own."""
+        """Write the model to a file."""
         if len(self.members) > 1:
-            raise InputError("an ensemble has no file of its own; saving each model would do")
+            raise InputError(messages.ensemble_not_saved())
         save_model(Path(path), self.members[0])
 
     @overload
@@ -88,19 +89,20 @@ class Translator:
     ) -> Translation | list[Translation]:
         """Translate a line, or many; `settings` are those of [search], as beam_size = 5.
 
-        A prefix is what every target begins with, as text or as tokens, None being an unknown one;
-        `pin` maps a step, from 0, to the source token it has to look at; banned symbols are neither
-        written nor copied for an unknown one. `candidates` is how many of the best tokens to report
-        at each position, `tree` asks for all that the search ever kept, and `progress` is told of
-        each few lines that are done. Where no beam_size is given, it is the model's own, or nbest
-        where nbest is larger or targets are drawn (temperature > 0): each sample is then given
-        back, not the best of some.
+        Every target begins with `prefix`, given as text or as tokens, None for an unknown one.
+        `pin` maps a step, from 0, to the source token that has all attention. Banned tokens are
+        neither generated nor copied. `candidates` is the number of best tokens to report at each
+        position; `tree` returns all hypotheses that were in the beam; `progress` is called with
+        the number of lines that have just been translated.
+
+        The default of beam_size is the model's setting, or nbest if that is larger. With sampling
+        (temperature > 0) it is nbest: every sample is returned.
         """
         parts = {"candidates": candidates, "tree": tree, "unknown": unknown, **settings}
         texts = [lines] if isinstance(lines, str) else lines
         prepared = self.prepare(texts, prefix=prefix, pin=pin, banned=banned, **parts)
-        answers = self.translate_prepared(prepared, progress)
-        return answers[0] if isinstance(lines, str) else answers
+        translations = self.translate_prepared(prepared, progress)
+        return translations[0] if isinstance(lines, str) else translations
 
     def search_options(
         self,
@@ -111,19 +113,17 @@ class Translator:
         tree: bool = False,
         **settings: Any,
     ) -> SearchOptions:
-        """Check the options of `translate`, and return how a search with them goes.
+        """Check the options of `translate`, and return the options of the search.
 
-        A setting that is not given, or None, is the model's own. `config` of what is returned holds
-        them all; the prefix is checked alone, since each line carries its own.
+        A setting that is missing or None is the model's own; `config` holds them all. The prefix
+        is checked, but belongs to the request of each line.
         """
         config = self._config(settings)
         if not isinstance(candidates, Integral) or candidates < 0:
-            raise InputError(
-                f"candidates = {candidates!r}, but it must be a whole number, at least 0"
-            )
+            raise InputError(messages.wrong_candidates(candidates))
         options = SearchOptions(
             config=config,
-            banned=frozenset(self._known(token, "banned") for token in banned),
+            banned=frozenset(self._known_id(token, "banned") for token in banned),
             num_candidates=int(candidates),
             keep_tree=tree,
             constraint=self._constraint(config.constraint),
@@ -147,13 +147,13 @@ class Translator:
         options = self.search_options(
             prefix=prefix, banned=banned, candidates=candidates, tree=tree, **settings
         )
-        start = self._prefix_ids(prefix)
-        each = enumerate(each_of(lines, "lines"), start=1)
-        tokenized = [self._tokenized(text, f"line {n}") for n, text in each]
+        prefix_ids = self._prefix_ids(prefix)
+        numbered = enumerate(check_iterable(lines, "lines"), start=1)
+        tokenized = [self._tokenize(text, f"line {n}") for n, text in numbered]
         return [
             PreparedLine(
                 line,
-                self._request(line, start, pin or {}, options) if line.ids else None,
+                self._request(line, prefix_ids, pin or {}) if line.ids else None,
                 options,
                 unknown,
             )
@@ -165,18 +165,21 @@ class Translator:
     ) -> list[Translation]:
         """Translate prepared lines; those with equal options are searched together.
 
-        What comes of a line does not depend on its company.
+        The translation of a line does not depend on its neighbours.
         """
-        translations = [one.line.nothing(several=one.options.config.nbest > 1) for one in prepared]
+        translations = [
+            one.line.blank_translation(with_alternatives=one.options.config.nbest > 1)
+            for one in prepared
+        ]
         groups: dict[SearchOptions, list[int]] = defaultdict(list)
-        for at, one in enumerate(prepared):
+        for index, one in enumerate(prepared):
             if one.request is not None:
-                groups[one.options].append(at)
-        for options, places in groups.items():
-            requests = [request for at in places if (request := prepared[at].request)]
+                groups[one.options].append(index)
+        for options, indices in groups.items():
+            requests = [request for i in indices if (request := prepared[i].request)]
             outputs = search(self.models, requests, options, progress=progress)
-            for at, hypotheses in zip(places, outputs, strict=True):
-                translations[at] = self._best(prepared[at], hypotheses)
+            for i, hypotheses in zip(indices, outputs, strict=True):
+                translations[i] = self._best_translation(prepared[i], hypotheses)
         blank = sum(one.request is None for one in prepared)
         if progress is not None and blank:
             progress(blank)
@@ -185,128 +188,116 @@ class Translator:
     def rescore(
         self, pairs: Iterable[Translation | tuple[str, str | Sequence[str | None]]]
     ) -> list[Translation]:
-        """Force given targets through the decoder: what would it have said of each word?
+        """Score given targets by forced decoding.
 
-        A target is text or, where several rows of tokens make the same text, its tokens, None being
-        an unknown one. A translation stands for its source and its own symbols.
+        A target is text or a list of tokens, None for an unknown one; tokens are exact if a text
+        has several tokenizations. A translation stands for its source and its tokens.
         """
-        answers = []
-        for number, pair in enumerate(each_of(pairs, "pairs"), start=1):
-            again = isinstance(pair, Translation)
-            source_and_target = (pair.source, pair.symbols) if again else pair
-            source, target = pair_of(source_and_target, f"pair {number}")
-            line = self._tokenized(source, f"source {number}")
-            symbols = self.target.tokenize(target) if isinstance(target, str) else target
+        translations = []
+        for number, pair in enumerate(check_iterable(pairs, "pairs"), start=1):
+            is_translation = isinstance(pair, Translation)
+            source_and_target = (pair.source, pair.known_tokens) if is_translation else pair
+            source, target = split_pair(source_and_target, f"pair {number}")
+            line = self._tokenize(source, f"source {number}")
+            known_tokens = self.target.tokenize(target) if isinstance(target, str) else target
             if not line.ids:
-                raise InputError(
-                    f"source {number} is blank, but it must hold text; leaving it out would do"
-                )
-            words = self._ids(symbols)
-            forced_target = Hypothesis(
-                tuple(words), *forced(self.models, line.ids, words), truncated=False
-            )
-            tokens = [MARK if symbol is None else symbol for symbol in symbols]
-            tokens = list(pair.tokens) if again else tokens
-            answers.append(
+                raise InputError(messages.blank_source(f"source {number}"))
+            token_ids = self._target_ids(known_tokens)
+            scores, weights = score_target(self.models, line.ids, token_ids)
+            hypothesis = Hypothesis(tuple(token_ids), scores, weights, truncated=False)
+            tokens = [MARK if token is None else token for token in known_tokens]
+            tokens = list(pair.tokens) if is_translation else tokens
+            translations.append(
                 Translation(
                     source=source,
                     text=target if isinstance(target, str) else self.target.detokenize(tokens),
                     source_tokens=line.tokens,
                     tokens=tuple(tokens),
-                    unknown=tuple(word == UNKNOWN for word in words),
-                    token_scores=forced_target.scores,
-                    rank_score=forced_target.normalized_score(self.settings.search.length_penalty),
-                    layers=forced_target.weights,
+                    unknown=tuple(token_id == UNKNOWN for token_id in token_ids),
+                    token_scores=hypothesis.scores,
+                    rank_score=hypothesis.normalized_score(self.settings.search.length_penalty),
+                    layers=hypothesis.weights,
                     notes=line.notes,
                 )
             )
-        return answers
+        return translations
 
     def influence(self, translation: Translation) -> Float[np.ndarray, "T S"]:
-        """Return what moved each token: ‖∂ log p(y_t) / ∂ e(x_s)‖ by gradient, a row's sum being 1.
+        """Return the influence of each source token on each token: ‖∂ log p(y_t) / ∂ e(x_s)‖.
 
-        It is no attention: it tells how much each source symbol mattered, also in a model that
-        looks nowhere. The last row is EOS's; of models that vote, it is the first one's. What was
-        copied for an unknown symbol is told what moved the unknown one.
+        Each row is divided by its sum; the last one is for EOS. Influence is not attention: models
+        without attention have it too. Of an ensemble, it is that of the first model. A copied token
+        has the influence of the unknown token that it replaces.
         """
-        line = self._tokenized(translation.source, "source")
+        line = self._tokenize(translation.source, "source")
         if not line.ids:
-            raise InputError("source is blank, so that nothing moved its target; text would do")
-        return influence(self.models[0], line.ids, self._ids(translation.symbols))
+            raise InputError(messages.blank_influence())
+        return influence(self.models[0], line.ids, self._target_ids(translation.known_tokens))
 
-    def _ids(self, symbols: Sequence[str | None]) -> list[int]:
-        """Look up symbols of a target; None is the unknown one, whatever is printed there."""
+    def _target_ids(self, known_tokens: Sequence[str | None]) -> list[int]:
+        """Look up tokens of a target; None is the unknown token."""
         ids = self.target.vocabulary.encode
-        return [UNKNOWN if symbol is None else ids([symbol])[0] for symbol in symbols]
+        return [UNKNOWN if token is None else ids([token])[0] for token in known_tokens]
 
     def _config(self, settings: Mapping[str, Any]) -> SearchConfig:
         settings = with_new_names({"search": dict(settings)})["search"]
         known = [f.name for f in fields(SearchConfig)]
-        if strangers := [name for name in settings if name not in known]:
-            raise ConfigError(
-                "search",
-                [f"{name} is no setting; one of {', '.join(known)} would do" for name in strangers],
-            )
-        given_settings = {name: value for name, value in settings.items() if value is not None}
+        if unknown := [name for name in settings if name not in known]:
+            problems = [messages.unknown_setting(name, known) for name in unknown]
+            raise ConfigError("search", problems)
+        changes = {name: value for name, value in settings.items() if value is not None}
         own = self.settings.search
-        nbest = given_settings.get("nbest", own.nbest)
-        if type(nbest) is int and "beam_size" not in given_settings:
-            temperature = given_settings.get("temperature", own.temperature)
+        nbest = changes.get("nbest", own.nbest)
+        if type(nbest) is int and "beam_size" not in changes:
+            temperature = changes.get("temperature", own.temperature)
             sampling = isinstance(temperature, int | float) and temperature > 0
-            # as many as are asked for must be kept; of more samples the best would be no sample
-            given_settings["beam_size"] = max(1, nbest) if sampling else max(nbest, own.beam_size)
-        config = replace(own, **given_settings)
-        neutral = {"top_k": 0, "top_p": 1}
-        idle = [name for name, off in neutral.items() if given_settings.get(name, off) != off]
-        if idle and config.temperature == 0:
-            would = "but temperature = 0 takes the best word; temperature = 1 would do"
-            raise ConfigError(
-                "search", [f"{name} = {given_settings[name]}, {would}" for name in idle]
-            )
+            # with a larger beam, the best of several samples would not be a sample
+            changes["beam_size"] = max(1, nbest) if sampling else max(nbest, own.beam_size)
+        config = replace(own, **changes)
+        defaults = {"top_k": 0, "top_p": 1}
+        unused = [name for name, off in defaults.items() if changes.get(name, off) != off]
+        if unused and config.temperature == 0:
+            problems = [messages.needs_sampling(name, changes[name]) for name in unused]
+            raise ConfigError("search", problems)
         return config
 
     def _constraint(self, name: str) -> Constraint | None:
-        """Return the constraint of a name: one for all lines, which are then searched together."""
+        """Return the constraint of a name: one instance for all lines, to search them together."""
         if name == "none":
             return None
         if name not in self._constraints:
             extension = extensions.find("constraint", name)
             if extension is None or not issubclass(extension.cls, Constraint):
-                must = "it must be a class that extends regard.search.Constraint"
-                raise ConfigError("search", [f"constraint = {name}, but {must}"])
+                raise ConfigError("search", [messages.not_a_constraint(name)])
             self._constraints[name] = extension.cls(self.target.vocabulary)
         return self._constraints[name]
 
     def _prefix_ids(self, prefix: str | Sequence[str | None]) -> tuple[int, ...]:
-        """Look up a prefix, given as text or as tokens; None is the unknown one."""
+        """Look up a prefix, given as text or as tokens; None is the unknown token."""
         tokens = self.target.tokenize(prefix) if isinstance(prefix, str) else prefix
-        return tuple(UNKNOWN if token is None else self._known(token, "prefix") for token in tokens)
+        return tuple(
+            UNKNOWN if token is None else self._known_id(token, "prefix") for token in tokens
+        )
 
-    def _known(self, token: str, what: str) -> int:
-        word = self.target.vocabulary.encode([token])[0]
-        if word == UNKNOWN:
-            raise InputError(
-                f"{what} = {token!r}, but the model never writes it; a symbol of its targets "
-                "would do"
-            )
-        return word
+    def _known_id(self, token: str, name: str) -> int:
+        token_id = self.target.vocabulary.encode([token])[0]
+        if token_id == UNKNOWN:
+            raise InputError(messages.unknown_token(name, token))
+        return token_id
 
-    def _tokenized(self, text: str, name: str) -> TokenizedLine:
-        """Cut a line into what the model reads; a blank one has nothing to read."""
+    def _tokenize(self, text: str, name: str) -> TokenizedLine:
+        """Tokenize a line, truncated to the maximum length; a blank line has no tokens."""
         if not isinstance(text, str):
-            raise InputError(f"{name} is of type {type(text).__name__}, but it must be text")
+            raise InputError(messages.not_text(name, text))
         tokens = self.source.tokenize(text) if text.strip() else []
-        most = self.max_source_length
+        limit = self.max_source_length
         notes = []
-        if len(tokens) > most:
-            notes.append(
-                f"the source has {len(tokens):,} symbols, but the model reads {most:,}; "
-                f"what follows the first {most:,} was cut off"
-            )
-            tokens = tokens[:most]
+        if len(tokens) > limit:
+            notes.append(messages.source_truncated(len(tokens), limit))
+            tokens = tokens[:limit]
         ids = tuple(self.source.vocabulary.encode(tokens))
         if ids and set(ids) == {UNKNOWN}:
-            notes.append("the model knows no symbol of the source, so that its output is a guess")
+            notes.append(messages.all_tokens_unknown())
         return TokenizedLine(text, tuple(tokens), ids, tuple(notes))
 
     def _request(
@@ -314,33 +305,28 @@ class Translator:
         line: TokenizedLine,
         prefix: tuple[int, ...],
         pins: Mapping[int, int],
-        options: SearchOptions,
     ) -> SearchRequest:
         if not isinstance(pins, Mapping):
-            raise InputError(
-                f"pin is of type {type(pins).__name__}, but it must map steps to source tokens; "
-                "{0: 2} would do"
-            )
+            raise InputError(messages.pin_not_mapping(pins))
         for step, position in pins.items():
-            numbers = isinstance(step, Integral) and isinstance(position, Integral)
-            if not numbers or step < 0 or not 0 <= position < len(line.ids):
-                raise InputError(
-                    f"pin = {{{step!r}: {position!r}}}, but it must be a step from 0 and a source "
-                    f"token from 0 to {len(line.ids) - 1}"
-                )
+            integers = isinstance(step, Integral) and isinstance(position, Integral)
+            if not integers or step < 0 or not 0 <= position < len(line.ids):
+                raise InputError(messages.invalid_pin(step, position, len(line.ids)))
         if pins and self.models[0].decoder.attention_shape is None:
-            raise InputError("pin was given, but the model has no attention; bahdanau2015 would do")
+            raise InputError(messages.pin_without_attention())
         return SearchRequest(line.ids, prefix, dict(pins), line.tokens)
 
-    def _best(self, prepared: PreparedLine, hypotheses: Sequence[Hypothesis]) -> Translation:
+    def _best_translation(
+        self, prepared: PreparedLine, hypotheses: Sequence[Hypothesis]
+    ) -> Translation:
         by_text: dict[str, Translation] = {}
         for one in (self._translation(prepared, hypothesis) for hypothesis in hypotheses):
-            # several rows of subwords make the same text: the first is the best
+            # several tokenizations have the same text: the first is the best
             by_text.setdefault(one.text, one)
-        several = tuple(by_text.values())
+        alternatives = tuple(by_text.values())
         return replace(
-            several[0],
-            alternatives=several if prepared.options.config.nbest > 1 else (),
+            alternatives[0],
+            alternatives=alternatives if prepared.options.config.nbest > 1 else (),
             tree=tuple(self._branch(node) for node in hypotheses[0].tree),
         )
 
@@ -352,7 +338,7 @@ class Translator:
         vocabulary, line, options = self.target.vocabulary, prepared.line, prepared.options
         weights = hypothesis.weights
         mean = None if weights is None else weights.mean(axis=(1, 2))
-        unknown = tuple(word == UNKNOWN for word in hypothesis.token_ids)
+        unknown = tuple(token_id == UNKNOWN for token_id in hypothesis.token_ids)
         tokens = replace_unknown(
             vocabulary.decode(hypothesis.token_ids),
             line.tokens,
@@ -363,7 +349,7 @@ class Translator:
         )
         notes = line.notes
         if hypothesis.truncated:
-            notes += (f"the output was stopped at {len(tokens):,} symbols, its greatest length",)
+            notes += (messages.output_truncated(len(tokens)),)
         return Translation(
             source=line.text,
             text=self.target.detokenize(tokens),
@@ -374,8 +360,8 @@ class Translator:
             rank_score=hypothesis.normalized_score(options.config.length_penalty),
             layers=weights,
             candidates=tuple(
-                tuple((vocabulary.decode([word])[0], score) for word, score in place)
-                for place in hypothesis.candidates
+                tuple((vocabulary.decode([token_id])[0], score) for token_id, score in position)
+                for position in hypothesis.candidates
             ),
             notes=notes,
         )

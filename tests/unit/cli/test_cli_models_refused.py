@@ -120,6 +120,6 @@ def test_models_of_other_vocabularies_cannot_vote(refused, run, capitals, tmp_pa
     small = [f"--set=model.{name}_size=8" for name in ("hidden", "embedding", "align", "readout")]
     assert run("train", "other.tsv", "--max-steps", 1, "--quiet", *small).code == 0
     assert refused("translate", capitals, "other.regard") == (
-        "regard: model 2 has other vocabularies than model 1, but models that vote must share "
-        "them; models trained on the same pairs would do\n"
+        "regard: Model 2 has other vocabularies than model 1; the models of an ensemble must share "
+        "them. Use models trained on the same pairs.\n"
     )

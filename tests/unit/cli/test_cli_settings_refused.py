@@ -57,7 +57,7 @@ def test_a_device_that_is_not_here_is_refused(refused, pairs, capitals):
     for words in (["train", pairs, "--quiet"], ["translate", capitals], ["show", capitals, "a"]):
         said = refused(*words, "--device", "moon")
         assert said.startswith(
-            "regard: settings: device = moon, but it must be one that is here; cpu"
+            "regard: settings: device is moon; it must be one of this machine: cpu"
         )
 
 
@@ -126,11 +126,11 @@ SEARCH = [
     ),
     (
         ["--ban", "é"],
-        "regard: banned = 'é', but the model never writes it; a symbol of its targets would do\n",
+        "regard: banned is 'é', which is no token of the targets. Use one that is.\n",
     ),
     (
         ["--prefix", "é"],
-        "regard: prefix = 'é', but the model never writes it; a symbol of its targets would do\n",
+        "regard: prefix is 'é', which is no token of the targets. Use one that is.\n",
     ),
 ]
 

@@ -14,7 +14,7 @@ import pytest
 from regard.cli import main
 
 COMMAND = Path(sys.executable).with_name("regard")
-GUESS = "the model knows no symbol of the source, so that its output is a guess"
+GUESS = "All tokens of the source are unknown to the model; the output is a guess."
 
 
 def test_lines_go_in_and_as_many_come_out_and_nothing_else_is_said(run, capitals):
@@ -55,13 +55,13 @@ def test_a_line_that_is_too_long_is_cut_and_named(run, capitals):
     assert answer.code == 0
     assert len(answer.out.splitlines()) == 2
     assert answer.err.startswith(
-        "standard input, line 2: the source has 40 symbols, but the model reads 32; "
+        "standard input, line 2: The source has 40 tokens; only the first 32 "
     )
 
 
 def test_an_output_is_called_stopped_only_where_it_would_have_gone_on(run, capitals):
     assert run("translate", capitals, "--max-length", 3, stdin="abc\n") == (0, "ABC\n", "")
-    note = "the output was stopped at 2 symbols, its greatest length"
+    note = "The output was stopped at the maximum length, 2 tokens."
     stopped = (0, "AB\n", f"standard input, line 1: {note}\n")
     assert run("translate", capitals, "--max-length", 2, stdin="abc\n") == stopped
 
@@ -172,9 +172,9 @@ def test_options_of_the_search_reach_it(run, capitals):
 
 
 def test_a_choice_of_words_to_draw_from_needs_drawing(refused, capitals):
-    would = "but temperature = 0 takes the best word; temperature = 1 would do"
+    would = "but temperature is 0, which samples nothing. Use temperature = 1."
     assert refused("translate", capitals, "--top-k", 5, "--top-p", 0.5) == (
-        f"regard: search: top_k = 5, {would}\nregard: search: top_p = 0.5, {would}\n"
+        f"regard: search: top_k is 5, {would}\nregard: search: top_p is 0.5, {would}\n"
     )
 
 

@@ -283,7 +283,7 @@ def test_lines_can_be_cut_into_learned_pieces(tmp_path, kind):
     assert "".join(found.source_tokens) == "▁regarded▁guarding▁regarded"
     assert found.attention.shape == (len(found.tokens) + 1, len(found.source_tokens))
     # of several ways to cut a text, the one that was written is scored
-    again = translator.rescore([(found.source, found.symbols)])[0]
+    again = translator.rescore([(found.source, found.known_tokens)])[0]
     np.testing.assert_allclose(again.token_scores, found.token_scores, atol=1e-5)
 
 

@@ -8,7 +8,7 @@ from regard.errors import InputError
 from regard.models import PRESETS
 from regard.special_tokens import BOS, EOS
 from regard.translator import Translator
-from regard.translator.forced import COPIES, influence
+from regard.translator.influence import NUM_COPIES, influence
 from small_models import saved
 
 STEP = 1e-6
@@ -41,7 +41,7 @@ def by_small_steps(model, source, words):
 def test_it_is_the_gradient_of_each_word(name):
     model = saved(name).model.double()
     source, words = [4, 7, 9, 5], [6, 4, 11, 5, 8, 4, 9, 6, 7, 12]
-    assert len(words) > COPIES
+    assert len(words) > NUM_COPIES
     found = influence(model, source, words)
     np.testing.assert_allclose(found, by_small_steps(model, source, words), atol=1e-5)
 
@@ -50,7 +50,7 @@ def test_nothing_moved_the_target_of_a_blank_line():
     translator = Translator(saved())
     with pytest.raises(InputError) as caught:
         translator.influence(translator.translate(" "))
-    assert str(caught.value) == "source is blank, so that nothing moved its target; text would do"
+    assert str(caught.value) == "source is blank; it must contain text to have an influence."
 
 
 @pytest.mark.parametrize("name", ["cho2014", "vaswani2017"])

@@ -16,6 +16,7 @@ from regard.errors import InputError
 from regard.models import build
 from regard.saved_model import save_model
 from regard.special_tokens import BOS, EOS
+from regard.text.tokenizers import Whitespace
 from regard.translator import Translator
 from small_models import LOOKS, SIZES, SOURCE, TARGET, saved, side
 
@@ -140,7 +141,7 @@ def test_a_translation_is_json():
         "source_tokens": ["a", "b", "c"],
         "token_scores": list(plain.token_scores),
         "attention": plain.attention.tolist(),
-        "notes": ["the output was stopped at 9 symbols, its greatest length"],
+        "notes": ["The output was stopped at the maximum length, 9 tokens."],
     }
     full = translator.translate("abc", nbest=2, candidates=2, tree=True, max_length=3)
     shown = json.loads(json.dumps(full.to_json()))
@@ -155,7 +156,7 @@ def test_a_translation_is_json():
         for x in full.alternatives
     ]
     assert shown["candidates"][0][0] == list(full.candidates[0][0])
-    assert shown["tree"][0].keys() == {"parent", "token", "score", "total", "kept"}
+    assert shown["tree"][0].keys() == {"parent", "token", "score", "total", "in_nbest"}
     assert (
         json.loads(json.dumps(Translator(saved("cho2014")).translate("abc").to_json()))["attention"]
         is None
@@ -198,7 +199,7 @@ def test_what_is_saved_again_is_the_same_file(tmp_path):
 def test_a_line_that_is_no_text_is_refused_by_its_number():
     with pytest.raises(InputError) as caught:
         Translator(saved()).translate(["abc", None])
-    assert str(caught.value) == "line 2 is of type NoneType, but it must be text"
+    assert str(caught.value) == "line 2 is of type NoneType; it must be text."
 
 
 def test_the_two_sides_of_a_model_can_be_reached():

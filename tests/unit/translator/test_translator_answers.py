@@ -28,14 +28,14 @@ def test_a_sample_is_drawn_once_also_by_a_model_that_keeps_five_hypotheses():
 
 
 def test_a_choice_of_words_to_draw_from_needs_drawing(translator):
-    would = "but temperature = 0 takes the best word; temperature = 1 would do"
+    would = "but temperature is 0, which samples nothing. Use temperature = 1."
     ask = translator.translate
-    assert refusal(ConfigError, ask, "a", top_k=3) == f"search: top_k = 3, {would}"
+    assert refusal(ConfigError, ask, "a", top_k=3) == f"search: top_k is 3, {would}"
     assert refusal(ConfigError, ask, "a", top_p=0.5, temperature=0) == (
-        f"search: top_p = 0.5, {would}"
+        f"search: top_p is 0.5, {would}"
     )
     assert refusal(ConfigError, ask, "a", top_p=0.5, top_k=3) == (
-        f"search: top_k = 3, {would}\nsearch: top_p = 0.5, {would}"
+        f"search: top_k is 3, {would}\nsearch: top_p is 0.5, {would}"
     )
     # of all words nothing is left out, and what a model keeps for when it draws is no mistake
     assert ask("a", top_k=0, top_p=1.0).text == ask("a").text
@@ -90,42 +90,41 @@ def test_of_several_ways_to_write_a_text_the_best_is_an_alternative():
 
 def test_what_cannot_be_gone_through_is_refused(translator):
     assert refusal(InputError, translator.translate, None) == (
-        "lines is of type NoneType, but it must be lines to go through; a line of text, or a list "
-        "of them, would do"
+        "lines is of type NoneType; it must be text or a list of lines."
     )
     assert refusal(InputError, translator.rescore, 3) == (
-        "pairs is of type int, but it must be pairs to go through; [(source, target)] would do"
+        "pairs is of type int; it must be a list like [(source, target)]."
     )
 
 
 @pytest.mark.parametrize("candidates", [-1, 1.5, "2"])
 def test_candidates_are_counted(translator, candidates):
     assert refusal(InputError, translator.translate, "abc", candidates=candidates) == (
-        f"candidates = {candidates!r}, but it must be a whole number, at least 0"
+        f"candidates is {candidates!r}; it must be a whole number, at least 0."
     )
 
 
 @pytest.mark.parametrize("pin", [{"a": 2}, {0: "b"}, {0.5: 1}, {0: None}])
 def test_a_pin_is_of_numbers(translator, pin):
     assert refusal(InputError, translator.translate, "abc", pin=pin) == (
-        f"pin = {pin}, but it must be a step from 0 and a source token from 0 to 2"
+        f"pin is {pin}; it must map a step, from 0, to a source token from 0 to 2."
     )
 
 
 def test_pins_map_steps_to_tokens(translator):
     assert refusal(InputError, translator.translate, "abc", pin=[(0, 2)]) == (
-        "pin is of type list, but it must map steps to source tokens; {0: 2} would do"
+        "pin is of type list; it must map steps to source tokens, like {0: 2}."
     )
 
 
 def test_a_pair_alone_is_no_list_of_pairs(translator):
-    would = "but it must be a source and its target; [(source, target)] would do"
+    would = "it must be (source, target)."
     for pair in (("abc", "cba"), ("ab", "kl"), "abc"):
-        assert refusal(InputError, translator.rescore, pair) == (f"pair 1 is of type str, {would}")
+        assert refusal(InputError, translator.rescore, pair) == (f"pair 1 is of type str; {would}")
     assert refusal(InputError, translator.rescore, [("a", "k"), ("a", "k", "l")]) == (
-        f"pair 2 has 3 parts, {would}"
+        f"pair 2 has 3 parts; {would}"
     )
     assert refusal(InputError, translator.rescore, [("a", "k"), ("a", None)]) == (
-        "the target of pair 2 is of type NoneType, but it must be text or its tokens"
+        "The target of pair 2 is of type NoneType; it must be text or a list."
     )
     assert translator.rescore([["abc", "klm"]])[0].text == "klm"

@@ -12,7 +12,8 @@ from regard.config.renamed_settings import RenamedSettingWarning
 from regard.errors import ConfigError, InputError
 from regard.saved_model import save_model
 from regard.search import NEG_INF, Constraint
-from regard.translator import Translator, chosen_device
+from regard.text.tokenizers import Whitespace
+from regard.translator import Translator, select_device
 from small_models import LOOKS, SIZES, SOURCE, TARGET, saved, side
 
 
@@ -60,7 +61,7 @@ def test_candidates_are_what_the_model_would_have_liked_best_at_each_position(tr
 
 def test_the_tree_is_all_that_the_search_kept(translator):
     found = translator.translate("abc", beam_size=3, nbest=2, tree=True, max_length=4)
-    ends = [branch for branch in found.tree if branch.token == "</s>" and branch.kept]
+    ends = [branch for branch in found.tree if branch.token == "</s>" and branch.in_nbest]
     assert len(ends) == 2
     paths = {}
     for number, branch in enumerate(found.tree):
@@ -70,7 +71,7 @@ def test_the_tree_is_all_that_the_search_kept(translator):
     assert set(scores) == {x.token_scores for x in found.alternatives}
     for path in paths.values():
         assert path[-1].total == pytest.approx(sum(b.score for b in path), abs=1e-5)
-    assert len(found.tree) > sum(branch.kept for branch in found.tree)
+    assert len(found.tree) > sum(branch.in_nbest for branch in found.tree)
     assert found.alternatives[1].tree == ()
     assert translator.translate("abc").tree == ()
 
@@ -92,9 +93,9 @@ def test_a_prefix_is_cut_as_the_targets_are():
 
 
 def test_what_the_model_never_writes_can_be_no_prefix_and_need_not_be_banned(translator):
-    sentence = "'x', but the model never writes it; a symbol of its targets would do"
-    assert refusal(InputError, translator.translate, "a", prefix="kx") == f"prefix = {sentence}"
-    assert refusal(InputError, translator.translate, "a", banned=["x"]) == f"banned = {sentence}"
+    sentence = "'x', which is no token of the targets. Use one that is."
+    assert refusal(InputError, translator.translate, "a", prefix="kx") == f"prefix is {sentence}"
+    assert refusal(InputError, translator.translate, "a", banned=["x"]) == f"banned is {sentence}"
 
 
 @pytest.mark.parametrize("name", LOOKS)
@@ -114,15 +115,15 @@ def test_a_pinned_step_looks_at_its_source_token_alone(name):
 
 
 def test_a_pin_must_be_there(translator):
-    problem = "but it must be a step from 0 and a source token from 0 to 2"
+    problem = "it must map a step, from 0, to a source token from 0 to 2."
     for pin in ({0: 3}, {0: -1}, {-1: 0}):
         ((step, token),) = pin.items()
         assert refusal(InputError, translator.translate, "abc", pin=pin) == (
-            f"pin = {{{step}: {token}}}, {problem}"
+            f"pin is {{{step}: {token}}}; {problem}"
         )
     without = Translator(saved("sutskever2014"))
     assert refusal(InputError, without.translate, "abc", pin={0: 0}) == (
-        "pin was given, but the model has no attention; bahdanau2015 would do"
+        "pin needs a model with attention, which this one does not have. Remove pin."
     )
 
 
@@ -160,9 +161,9 @@ def test_a_source_that_is_too_long_is_cut_and_noted(translator):
     assert long.source_tokens == cut.source_tokens == tuple("abcdefghij" * 2)
     assert long.token_scores == cut.token_scores
     assert long.source == "abcdefghij" * 2 + "j" * 10
-    note = "the source has 30 symbols, but the model reads 20; what follows the first 20 was cut"
-    assert long.notes[0] == f"{note} off"
-    assert all("cut" not in note for note in cut.notes)
+    note = "The source has 30 tokens; only the first 20 were read."
+    assert long.notes[0] == note
+    assert all("only the first" not in note for note in cut.notes)
 
 
 def test_a_model_with_fewer_positions_reads_no_more_than_those():
@@ -173,12 +174,12 @@ def test_a_model_with_fewer_positions_reads_no_more_than_those():
     )
     found = Translator(short).translate("a" * 50)
     assert len(found.source_tokens) == 40
-    assert found.notes[0].startswith("the source has 50 symbols, but the model reads 40; ")
+    assert found.notes[0].startswith("The source has 50 tokens; only the first 40 ")
 
 
 def test_an_output_that_reached_its_greatest_length_is_noted(translator):
     stopped = translator.translate("abc", max_length=3, min_length=3)
-    assert stopped.notes == ("the output was stopped at 3 symbols, its greatest length",)
+    assert stopped.notes == ("The output was stopped at the maximum length, 3 tokens.",)
     ended = Translator(saved("cho2014")).translate("ghij")
     assert len(ended.tokens) < 9
     assert ended.notes == ()
@@ -187,7 +188,8 @@ def test_an_output_that_reached_its_greatest_length_is_noted(translator):
 def test_a_source_of_unknown_symbols_alone_is_translated_and_noted(translator):
     found = translator.translate("XYZ", max_length=2)
     assert (
-        found.notes[0] == "the model knows no symbol of the source, so that its output is a guess"
+        found.notes[0]
+        == "All tokens of the source are unknown to the model; the output is a guess."
     )
     assert len(found.token_scores) == len(found.tokens) + 1
     assert not any("guess" in note for note in translator.translate("XaZ").notes)
@@ -216,22 +218,22 @@ def test_models_of_other_vocabularies_cannot_vote(tmp_path):
     together = regard.load(tmp_path / "a", tmp_path / "b")
     assert len(together.models) == 2
     assert refusal(InputError, regard.load, *(tmp_path / x for x in "abc")) == (
-        "model 3 has other vocabularies than model 1, but models that vote must share them; "
-        "models trained on the same pairs would do"
+        "Model 3 has other vocabularies than model 1; the models of an ensemble must share them. "
+        "Use models trained on the same pairs."
     )
     assert refusal(InputError, together.save, tmp_path / "d") == (
-        "an ensemble has no file of its own; saving each model would do"
+        "An ensemble has no file of its own. Save each model."
     )
 
 
 def test_settings_are_refused_with_their_sentence(translator):
     assert refusal(ConfigError, translator.translate, "a", beam=3, depth=1) == (
-        "search: beam is no setting; one of beam_size, nbest, length_penalty, stop, max_length, "
-        "min_length, same_length, constraint, temperature, top_k, top_p, seed, batch_size "
-        "would do\n"
-        "search: depth is no setting; one of beam_size, nbest, length_penalty, stop, max_length, "
-        "min_length, same_length, constraint, temperature, top_k, top_p, seed, batch_size "
-        "would do"
+        "search: Unknown setting beam. The settings are beam_size, nbest, length_penalty, stop, "
+        "max_length, "
+        "min_length, same_length, constraint, temperature, top_k, top_p, seed, batch_size.\n"
+        "search: Unknown setting depth. The settings are beam_size, nbest, length_penalty, stop, "
+        "max_length, "
+        "min_length, same_length, constraint, temperature, top_k, top_p, seed, batch_size."
     )
     assert refusal(ConfigError, translator.translate, "a", beam_size=0, top_p=2.0) == (
         "search: beam_size = 0, but it must be a whole number, at least 1\n"
@@ -271,12 +273,22 @@ def test_a_constraint_is_one_of_its_own_and_nothing_is_imported_for_it(translato
     assert not set("rstu") & {token for one in found for token in one.tokens}
     assert [translator.translate(x, **ways).text for x in lines] == [x.text for x in found]
     for name, problem in (
-        ("antigravity:fly", "the module antigravity is not imported"),
-        (f"{__name__}:Missing", f"the module {__name__} has no such class"),
-        (f"{__name__}:Translator", "it must be a class that extends regard.search.Constraint"),
+        (
+            "antigravity:fly",
+            "constraint = antigravity:fly, but the module antigravity is not imported",
+        ),
+        (
+            f"{__name__}:Missing",
+            f"constraint = {__name__}:Missing, but the module {__name__} has no such class",
+        ),
+        (
+            f"{__name__}:Translator",
+            f"constraint is {__name__}:Translator; it must be a class that extends "
+            "regard.search.Constraint.",
+        ),
     ):
         said = refusal(ConfigError, translator.translate, "a", constraint=name)
-        assert said == f"search: constraint = {name}, but {problem}"
+        assert said == f"search: {problem}"
     assert "antigravity" not in sys.modules
 
 
@@ -297,10 +309,10 @@ def test_options_can_be_checked_without_a_line():
     assert (options.num_candidates, options.keep_tree) == (2, True)
     assert options.banned == {own.target.vocabulary.encode(["k"])[0]}
     assert own.search_options(temperature=1.0).config.beam_size == 1
-    sentence = "prefix = 'x', but the model never writes it; a symbol of its targets would do"
+    sentence = "prefix is 'x', which is no token of the targets. Use one that is."
     assert refusal(InputError, own.search_options, prefix="x") == sentence
     assert refusal(InputError, own.search_options, candidates=-1) == (
-        "candidates = -1, but it must be a whole number, at least 0"
+        "candidates is -1; it must be a whole number, at least 0."
     )
 
 
@@ -342,15 +354,15 @@ def test_a_target_can_be_scored_as_tokens_and_may_be_nothing(translator):
 
 def test_what_cannot_be_scored_is_refused(translator):
     assert refusal(InputError, translator.rescore, [("abc", "k"), (" ", "k")]) == (
-        "source 2 is blank, but it must hold text; leaving it out would do"
+        "source 2 is blank; it must contain text. Remove the pair."
     )
     assert refusal(InputError, translator.rescore, [(3, "k")]) == (
-        "source 1 is of type int, but it must be text"
+        "source 1 is of type int; it must be text."
     )
     places = Translator(saved("gehring2017"))
     assert len(places.rescore([("abc", "k" * 39)])[0].tokens) == 39
     assert refusal(InputError, places.rescore, [("abc", "k" * 40)]) == (
-        "a target has 40 symbols, but the model has places for 39; a shorter one would do"
+        "A target has 40 tokens; the model has positions for 39. Shorten it."
     )
 
 
@@ -367,8 +379,8 @@ def test_a_decomposed_letter_is_the_composed_one():
 def test_a_device_must_be_here(name, tmp_path):
     save_model(tmp_path / "m", saved())
     said = refusal(ConfigError, regard.load, tmp_path / "m", device=name)
-    assert said.startswith(f"settings: device = {name}, but it must be one that is here; cpu")
-    assert str(chosen_device("cpu")) == "cpu"
+    assert said.startswith(f"settings: device is {name}; it must be one of this machine: cpu")
+    assert str(select_device("cpu")) == "cpu"
 
 
 def test_lines_of_many_askers_are_answered_together_as_each_would_be_alone():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from regard.models import PRESETS
-from regard.translator import Translator, forced
+from regard.translator import Translator, forced_decoding
 from small_models import SOURCE, saved, side
 
 
@@ -39,22 +39,27 @@ def test_a_translation_is_scored_again_as_what_it_is(unsure, copied):
     np.testing.assert_allclose(again.token_scores, copied.token_scores, atol=1e-5)
     assert (again.tokens, again.text) == (copied.tokens, copied.text)
     assert again.unknown == copied.unknown
-    (symbols,) = unsure.rescore([("abcj", copied.symbols)])
-    assert symbols.token_scores == again.token_scores
-    assert (symbols.text, symbols.unknown) == ("�" * 9, copied.unknown)
+    (by_tokens,) = unsure.rescore([("abcj", copied.known_tokens)])
+    assert by_tokens.token_scores == again.token_scores
+    assert (by_tokens.text, by_tokens.unknown) == ("�" * 9, copied.unknown)
     (letters,) = unsure.rescore([("abcj", copied.tokens)])
     assert letters.unknown == (False,) * 9
     assert letters.score < copied.score - 1
 
 
 def test_a_prefix_may_hold_the_unknown_symbol(unsure, copied):
-    assert copied.symbols == (None,) * 9
-    again = unsure.translate("abcj", prefix=copied.symbols[:4])
+    assert copied.known_tokens == (None,) * 9
+    again = unsure.translate("abcj", prefix=copied.known_tokens[:4])
     np.testing.assert_allclose(again.token_scores[:4], copied.token_scores[:4], atol=1e-5)
     assert (again.tokens[:4], again.unknown[:4]) == (copied.tokens[:4], (True,) * 4)
     mixed = unsure.translate("abcj", prefix=["c", None, "c"], max_length=3)
     assert mixed.unknown == (False, True, False)
-    assert mixed.symbols == ("c", None, "c")
+    assert mixed.known_tokens == ("c", None, "c")
+
+
+def test_the_old_name_of_the_known_tokens_still_works_and_names_the_new_one(copied):
+    with pytest.warns(DeprecationWarning, match="known_tokens"):
+        assert copied.symbols == copied.known_tokens
 
 
 def test_json_says_where_an_unknown_symbol_stands_and_nothing_where_none_does(unsure, copied):
@@ -83,15 +88,15 @@ def test_a_long_target_is_scored_in_pieces_of_which_few_numbers_are_held(name, m
     translator = Translator(saved(name))
     pair = ("abcde", "klmnopqrstu" * 3)
     (whole,) = translator.rescore([pair])
-    held = []
+    num_logits = []
     hook = translator.models[0].readout.register_forward_hook(
-        lambda module, arguments, logits: held.append(logits.numel())
+        lambda module, arguments, logits: num_logits.append(logits.numel())
     )
-    monkeypatch.setattr(forced, "HELD", 7000)
+    monkeypatch.setattr(forced_decoding, "MAX_NUMBERS", 7000)
     (found,) = translator.rescore([pair])
     hook.remove()
-    assert len(held) > 2
-    assert max(held) <= 7000
+    assert len(num_logits) > 2
+    assert max(num_logits) <= 7000
     np.testing.assert_allclose(found.token_scores, whole.token_scores, atol=1e-5)
     if whole.layers is None:
         assert found.layers is None
