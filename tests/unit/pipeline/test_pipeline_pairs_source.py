@@ -76,16 +76,14 @@ def test_a_pipe_can_be_read_again(tmp_path):
         (("a", 3), "it is no pair of lines, but it must be; (source, target) would do"),
         ((b"a", b"b"), "it is no pair of lines, but it must be; (source, target) would do"),
         (None, "it is no pair of lines, but it must be; (source, target) would do"),
-        ((" ", ""), "both sides are blank, but they must hold text; removing the line would do"),
+        ((" ", ""), "both sides are blank. Remove the line."),
         (
             ("", "b"),
-            "the source is blank, but it must hold text; filling it in or removing the line "
-            "would do",
+            "the source is blank. Fill it in or remove the line.",
         ),
         (
             ("a", "\t"),
-            "the target is blank, but it must hold text; filling it in or removing the line "
-            "would do",
+            "the target is blank. Fill it in or remove the line.",
         ),
         (("a\nb", "c"), "it holds a line end, but both sides must be lines; removing it would do"),
         (("a", "\0c"), "it holds NUL, but both sides must be lines; removing it would do"),
