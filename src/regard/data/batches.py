@@ -39,8 +39,8 @@ class Batch:
         """How many rows, how wide the sources are, how wide the targets."""
         return *self.source.shape, self.target.shape[1]
 
-    def filled(self, rows: int, source: int, target: int) -> "Batch":
-        """Return the batch in a larger shape; what is new is hidden."""
+    def padded_to(self, rows: int, source: int, target: int) -> "Batch":
+        """Return the batch padded to a larger shape; the masks hide the padding."""
         B, S, T = self.shape
         to_source, to_target = (0, source - S, 0, rows - B), (0, target - T, 0, rows - B)
         return Batch(
@@ -64,7 +64,7 @@ def make_batch(corpus: Corpus, indexes: Sequence[int] | NDArray[Any]) -> Batch:
     lengths = corpus.target_lengths[rows]
     target, target_mask = _padded(np.insert(targets, np.cumsum(lengths), EOS), lengths + 1)
     fed = torch.full_like(target, BOS)
-    # what is fed stops where the target does: behind the last word stands PAD, not EOS
+    # after the last token comes PAD, not EOS
     fed[:, 1:] = target[:, :-1].masked_fill(~target_mask[:, 1:], PAD)
     return Batch(source, source_mask, fed, target, target_mask)
 

@@ -21,6 +21,7 @@ from typing import IO, Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
+from regard.data import messages
 from regard.errors import DataError, unwritable
 
 Ids = NDArray[np.int32]
@@ -53,8 +54,7 @@ def write_blocks(folder: Path, blocks: Iterable[EncodedBlock]) -> "Corpus":
     """
     folder = Path(folder)
     if folder.exists() and not _replaceable(folder):
-        problem = "it is there and no corpus, but it must not be lost; another name would do"
-        raise DataError(str(folder), None, problem)
+        raise DataError(str(folder), None, messages.NOT_A_CORPUS)
     unfinished = folder.with_name(folder.name + ".unfinished")
     try:
         shutil.rmtree(unfinished, ignore_errors=True)
@@ -192,7 +192,7 @@ class Corpus:
         self._offsets = self._opened("offsets.npy", _OFFSETS, 2 * note["pairs"] + 1)
         files = (self._ids, self._offsets)
         if check and _fingerprint(map(_digest, files)) != self.fingerprint:
-            raise ValueError("what it holds is not what was written")
+            raise ValueError(messages.CONTENT_CHANGED)
         self._read_offsets(note["pairs"])
 
     @classmethod
@@ -201,14 +201,13 @@ class Corpus:
         try:
             note = json.loads((Path(folder) / "corpus.json").read_text(encoding="utf-8"))
             if note["version"] != _VERSION:
-                raise ValueError(f"its version is {note['version']}, not {_VERSION}")
+                raise ValueError(messages.wrong_version(note["version"], _VERSION))
             return cls(Path(folder), note)
         except OSError as error:
             reason = f"{Path(error.filename or folder).name}: {error.strerror}"
         except (ValueError, KeyError, TypeError, RecursionError) as error:
-            reason = str(error) if type(error) is ValueError else "its note cannot be read"
-        problem = f"the corpus is damaged ({reason}); encoding the pairs again would do"
-        raise DataError(str(folder), None, problem)
+            reason = str(error) if type(error) is ValueError else messages.UNREADABLE_NOTE
+        raise DataError(str(folder), None, messages.damaged_corpus(reason))
 
     def __len__(self) -> int:
         return len(self.source_lengths)
@@ -232,11 +231,10 @@ class Corpus:
         """Read several pieces of a column, end to end."""
         places, sizes = _HEADER + starts * kind.itemsize, counts * kind.itemsize
         pieces = zip(sizes.tolist(), places.tolist(), strict=True)
-        data = b"".join([os.pread(file, size, place) for size, place in pieces])
-        if len(data) < sizes.sum():
-            problem = "the corpus was cut while it was read; encoding the pairs again would do"
-            raise DataError(str(self.folder), None, problem)
-        return np.frombuffer(data, dtype=kind)
+        content = b"".join([os.pread(file, size, place) for size, place in pieces])
+        if len(content) < sizes.sum():
+            raise DataError(str(self.folder), None, messages.CORPUS_CUT)
+        return np.frombuffer(content, dtype=kind)
 
     def _opened(self, name: str, kind: np.dtype[Any], count: int) -> int:
         descriptor = os.open(self.folder / name, os.O_RDONLY)

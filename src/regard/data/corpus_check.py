@@ -1,7 +1,7 @@
-"""What a file of pairs looks like before training; it reports, and refuses nothing.
+"""Report on a file of pairs before training; refuses nothing.
 
-One pass. What is remembered of a pair is two hashes of eight bytes, its lengths and its place, so
-that memory does not follow the length of the lines.
+One pass. Memory holds two hashes of eight bytes for each pair, its lengths and its line number,
+however long the lines.
 """
 
 import json
@@ -16,7 +16,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.data.pairs import BLANK, BLANK_SOURCE, BLANK_TARGET, Pair
+from regard.data.messages import BLANK, BLANK_SOURCE, BLANK_TARGET
+from regard.data.pairs import Pair
 from regard.data.unusual_characters import KINDS, unusual_characters_in
 from regard.errors import DataError
 
@@ -95,13 +96,13 @@ def check(
     problems: Iterable[DataError] = (),
     dev: Iterable[Pair] | None = None,
 ) -> CorpusReport:
-    """Look at every pair once; what is wrong may come among the pairs, as from `scan`, or apart."""
+    """Check every pair once; errors come among the pairs, as from `scan`, or in `problems`."""
     tally = _Tally()
-    for item in chain(pairs, problems):
-        if isinstance(item, DataError):
-            tally.add_problem(item)
+    for entry in chain(pairs, problems):
+        if isinstance(entry, DataError):
+            tally.add_problem(entry)
         else:
-            tally.add(item)
+            tally.add(entry)
     return tally.report(None if dev is None else _Hashes.of(dev))
 
 
@@ -124,7 +125,7 @@ class _Examples:
 
 @final
 class _Hashes:
-    """Sources and pairs as numbers: which are the same can be asked of any many of them."""
+    """Hashes of sources and pairs, to find the same ones in any number of lines."""
 
     def __init__(self) -> None:
         self.sources = array("Q")
@@ -176,7 +177,7 @@ class _SideTally:
         minimum, *quartiles, most, maximum = np.quantile(
             lengths, [0, 0.25, 0.5, 0.75, 0.99, 1], method="inverted_cdf"
         ).tolist()
-        # one endless line must not squeeze the others into a single bin: the last takes what is far
+        # one very long line must not squeeze the others into one bin: the last bin is open-ended
         width = -(-(most + 1 - minimum) // (BINS - 1))
         starts = [minimum + width * bin for bin in range(BINS)]
         counts, _ = np.histogram(lengths, [*starts, max(maximum, starts[-1]) + 1])
@@ -193,7 +194,7 @@ class _SideTally:
 
 @final
 class _Tally:
-    """All that is known of the lines so far."""
+    """Counts over the lines so far."""
 
     def __init__(self) -> None:
         self.bad, self.problems = _Examples(), Counter[str]()
@@ -215,8 +216,8 @@ class _Tally:
         self.source.add(pair.source)
         self.target.add(pair.target)
         # a line counts once for each kind, whichever side it is on
-        seen = dict(unusual_characters_in(pair.target)) | dict(unusual_characters_in(pair.source))
-        for kind, what in seen.items():
+        kinds = dict(unusual_characters_in(pair.target)) | dict(unusual_characters_in(pair.source))
+        for kind, what in kinds.items():
             self.unusual[kind].add(f"{pair.file}, line {pair.line}: {what}")
 
     def report(self, dev: _Hashes | None) -> CorpusReport:
@@ -236,7 +237,7 @@ class _Tally:
             target=self.target.side(),
             usual_ratio=usual,
             ratio_outliers=outliers,
-            unusual={kind: found.entry() for kind, found in self.unusual.items()},
+            unusual={kind: examples.entry() for kind, examples in self.unusual.items()},
         )
 
     def _duplicates(self) -> tuple[NDArray[np.intp], ReportEntry]:
@@ -284,7 +285,7 @@ def render(report: CorpusReport) -> str:
         if side is not None:
             rows += _histogram(name, side)
     if report.usual_ratio is not None:
-        usual = f" (a target has usually {report.usual_ratio:.2f} characters for one of its source)"
+        usual = f" (usually {report.usual_ratio:.2f} target characters per source character)"
         rows += _rendered("outliers     ", report.ratio_outliers, usual)
     for kind, entry in report.unusual.items():
         if entry.count:
@@ -300,7 +301,7 @@ def _histogram(name: str, side: SideStatistics) -> list[str]:
     quartiles = ", ".join(f"{quartile:,}" for quartile in side.quartiles)
     rows = [
         f"{name}       {side.minimum:,} to {side.maximum:,} characters, quartiles {quartiles}; "
-        f"{side.alphabet_size:,} symbols; spaces in {side.with_spaces:.0%} of lines"
+        f"{side.alphabet_size:,} different characters; spaces in {side.with_spaces:.0%} of lines"
     ]
     ends = [*(min(start - 1, side.maximum) for start in side.starts[1:]), side.maximum]
     for start, end, count in zip(side.starts, ends, side.counts, strict=True):
@@ -310,6 +311,6 @@ def _histogram(name: str, side: SideStatistics) -> list[str]:
 
 
 def _bar(share: float, width: int = 40) -> str:
-    """Draw a share of the width in eighths of a character; what is not nothing is seen."""
+    """Draw a share of the width in eighths of a character; a share above 0 is never invisible."""
     eighths = max(int(share * width * 8 + 0.5), share > 0)
     return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()

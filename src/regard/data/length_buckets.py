@@ -1,4 +1,4 @@
-"""Which rows share a batch: rows of like length, under a budget of tokens.
+"""Which rows share a batch: rows of similar length, under a budget of tokens.
 
 What comes out depends on the lengths, the budget, the seed and the epoch alone, so that a position
 in an epoch is a number. Reads no data; pads nothing.
@@ -13,19 +13,20 @@ from numpy.typing import NDArray
 Indexes = NDArray[np.int32]
 
 WINDOW = 1 << 17
-"""Rows that are sorted together: many enough for like lengths, few enough to differ by epoch."""
+"""Rows that are sorted together: enough for similar lengths, few enough to differ by epoch."""
 ROWS, WIDTHS = 16, 12
-"""Shapes are not free where each is recorded: rows by so many, and so many widths of each side."""
+"""Each shape costs a CUDA graph: numbers of rows are multiples of ROWS, and each side has at most
+WIDTHS widths."""
 
 
 class PaddedShapes(NamedTuple):
-    """The few shapes that batches are filled up to where every shape has its cost."""
+    """The few shapes that batches are padded to for CUDA graphs."""
 
     sources: NDArray[np.int64]
     targets: NDArray[np.int64]
 
     def shape(self, rows: int, source: int, target: int) -> tuple[int, int, int]:
-        """Return the least of the shapes that holds a batch."""
+        """Return the smallest shape that holds a batch."""
         return (
             -(-rows // ROWS) * ROWS,
             int(self.sources[np.searchsorted(self.sources, source)]),
@@ -36,7 +37,7 @@ class PaddedShapes(NamedTuple):
 @final
 @dataclass(frozen=True, eq=False)
 class Buckets:
-    """The batches of every epoch: a batch is the rows it holds."""
+    """The batches of every epoch, each as the indexes of its rows."""
 
     source_lengths: NDArray[np.int32]
     target_lengths: NDArray[np.int32]
@@ -64,7 +65,7 @@ class Buckets:
         return [batches[batch] for batch in generator.permutation(len(batches))]
 
     def padded_shapes(self) -> PaddedShapes:
-        """Return the shapes that fill up the batches of an epoch least; any other's fit in too."""
+        """Return the shapes with the least padding in an epoch; they hold every epoch's batches."""
         batches = self.epoch(0)
         rows = np.array([len(batch) for batch in batches])
         # a source without any token is a tensor too; a target has an end
@@ -88,10 +89,11 @@ def batches_by_length(lengths: NDArray[Any], batch_tokens: int) -> tuple[list[In
 
 
 def choose_widths(widths: NDArray[Any], weights: NDArray[Any], most: int) -> NDArray[np.int64]:
-    """Return at most so many of the widths, the widest among them, that fill up least.
+    """Return at most `most` of the widths, with the widest, that need the least padding.
 
-    Each is filled up to the next one chosen. With j the last of the chosen, what all up to it cost
-    is least over the one before it, i:  c_j = min_i c_i + Σ_{i<k≤j} n_k (w_j − w_k).
+    Each width is padded to the next selected one. If j is selected, the least padding of all widths
+    up to j is a minimum over i, the one selected before it:
+    c_j = min_i c_i + Σ_{i<k≤j} n_k (w_j − w_k).
     """
     known, where = np.unique(widths, return_inverse=True)
     many = np.bincount(where, weights=weights)
@@ -104,21 +106,21 @@ def choose_widths(widths: NDArray[Any], weights: NDArray[Any], most: int) -> NDA
         through = cost[:, None] + between
         before.append(through.argmin(axis=0))
         cost = through.min(axis=0)
-    chosen = [len(known) - 1]
-    for came_from in reversed(before):
-        chosen.append(int(came_from[chosen[-1]]))
-    return known[chosen[::-1]]
+    path = [len(known) - 1]
+    for predecessor in reversed(before):
+        path.append(int(predecessor[path[-1]]))
+    return known[path[::-1]]
 
 
 def _by_length(
     source: NDArray[np.int32], target: NDArray[np.int32], batch_tokens: int, phase: float
 ) -> NDArray[np.intp]:
-    """Sort rows so that neighbours are alike on both sides: strips of targets, in them sources.
+    """Sort rows by length on both sides: strips of targets, sources within each strip.
 
-    With n batches to come, about 2√n strips of like weight leave the least padding on both sides
+    With n batches to come, about 2√n strips of similar weight leave the least padding on both sides
     together: finer strips scatter the sources, coarser ones the targets. Every second strip runs
     back, so that a batch across two strips does not join the shortest sources to the longest. The
-    phase, 0 to 1, moves the borders: else the same rows would meet in every epoch.
+    phase, 0 to 1, moves the borders: otherwise the same rows would share batches in every epoch.
     """
     tokens = np.bincount(target, weights=np.maximum(source, target) + 1)
     before = (np.cumsum(tokens) - tokens) / tokens.sum()

@@ -1,4 +1,4 @@
-"""Bytes to lines, and a sentence for whatever is no line; knows nothing of pairs.
+"""Bytes to lines, and an error for each line that cannot be read; knows nothing of pairs.
 
 A line ends at "\\n" and nowhere else: U+2028, U+0085 and a "\\r" inside stay. One "\\r" at its end
 (CRLF) and a byte order mark before the first line are removed. Whether the bytes are compressed is
@@ -17,13 +17,14 @@ from typing import IO, Any, final
 
 from typing_extensions import override
 
+from regard.data import messages
 from regard.errors import DataError, unreadable
 
 MAX_CHARACTERS = 1_000_000
 """The longest line that is read: a longer one is a file without line ends, not a line."""
 
 STANDARD_INPUT = "standard input"
-"""What a sentence calls the file "-"."""
+"""Name of the file "-" in messages."""
 
 AnyPath = str | os.PathLike[str]
 
@@ -34,12 +35,12 @@ _MAX_BYTES = 4 * MAX_CHARACTERS + len(BOM) + len(b"\r\n")
 
 
 def display_name(path: AnyPath) -> str:
-    """Return what a sentence calls a file."""
+    """Return the name of a file in messages."""
     return STANDARD_INPUT if os.fspath(path) == "-" else os.fspath(path)
 
 
 def lines(path: AnyPath, *, may_be_empty: bool = False) -> Iterator[str | DataError]:
-    """Yield each line, or what is wrong with it; raise where the file cannot be read on."""
+    """Yield each line, or its error; raise an error after which nothing can be read."""
     name, number = display_name(path), 0
     try:
         with _opened(path) as file:
@@ -69,19 +70,16 @@ def lines_of(
             except ValueError as error:
                 yield DataError(name, number, str(error))
     except EOFError:
-        problem = "the gzip data ends too early; fetching or compressing the file again would do"
-        raise DataError(name, number + 1, problem) from None
+        raise DataError(name, number + 1, messages.GZIP_CUT) from None
     except (gzip.BadGzipFile, zlib.error):
-        problem = "the gzip data is damaged; fetching or compressing the file again would do"
-        raise DataError(name, number + 1, problem) from None
+        raise DataError(name, number + 1, messages.GZIP_DAMAGED) from None
     except OSError as error:
         raise DataError(name, number + 1, unreadable(error, name)) from None
 
 
 def empty_file(name: str) -> DataError:
     """Return the error of a file without any line."""
-    problem = "it is empty, but it must hold a line; a file of text would do"
-    return DataError(name, None, problem)
+    return DataError(name, None, messages.EMPTY_FILE)
 
 
 def _whole(raw: bytes, file: IO[bytes]) -> bytes:
@@ -98,25 +96,16 @@ def _text(raw: bytes) -> str:
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise ValueError(
-            f"byte {error.start + 1} of the line is 0x{raw[error.start]:02x}, but the line must be "
-            "UTF-8; saving the file as UTF-8 would do"
-        ) from None
+        raise ValueError(messages.not_utf8(error.start + 1, raw[error.start])) from None
     if len(text) > MAX_CHARACTERS:
         raise _too_long()
     if "\0" in text:
-        where = text.index("\0") + 1
-        raise ValueError(
-            f"character {where} of the line is NUL, but a line must be text; removing it would do"
-        )
+        raise ValueError(messages.nul(text.index("\0") + 1))
     return text
 
 
 def _too_long() -> ValueError:
-    return ValueError(
-        f"the line is longer than {MAX_CHARACTERS:,} characters, but it must not be; "
-        "splitting it into lines would do"
-    )
+    return ValueError(messages.line_too_long(MAX_CHARACTERS))
 
 
 @contextmanager
@@ -137,7 +126,7 @@ def _opened(path: AnyPath) -> Iterator[IO[bytes]]:
 
 def _standard_input() -> IO[bytes]:
     if sys.stdin is None:
-        raise DataError(STANDARD_INPUT, None, "it is closed, but it must be a file or a pipe")
+        raise DataError(STANDARD_INPUT, None, messages.CLOSED)
     return sys.stdin.buffer
 
 
@@ -148,15 +137,14 @@ def open_bytes(path: AnyPath) -> IO[bytes]:
         return open(name, "rb")
     except ValueError:
         # a NUL in a name
-        problem = "there is no such file; the path of a file that exists would do"
-        raise DataError(repr(name), None, problem) from None
+        raise DataError(repr(name), None, messages.NO_SUCH_FILE) from None
     except OSError as error:
         raise DataError(name, None, unreadable(error, name)) from None
 
 
 @final
 class _Rejoined(io.RawIOBase):
-    """The bytes that were looked at, then the rest: a pipe cannot be wound back."""
+    """The bytes that were read first, then the rest: a pipe cannot be rewound."""
 
     def __init__(self, head: bytes, rest: IO[bytes]) -> None:
         super().__init__()
@@ -170,7 +158,7 @@ class _Rejoined(io.RawIOBase):
     @override
     def readinto(self, buffer: Any) -> int:
         # read1 gives what is there, so that a line typed at a terminal is seen at once
-        found = self.head or self.rest.read1(len(buffer))
+        content = self.head or self.rest.read1(len(buffer))
         self.head = b""
-        buffer[: len(found)] = found
-        return len(found)
+        buffer[: len(content)] = content
+        return len(content)

@@ -1,7 +1,7 @@
 """Files to pairs of lines: one TSV, two parallel files, JSON lines, standard input.
 
-Every complaint names file and line, and says what would do. Nothing is normalized, trimmed or left
-out here: a side is what stands in the file.
+Every error names file and line, and says what to do. Nothing is normalized, trimmed or left out
+here: a side is exactly what the file holds.
 """
 
 import json
@@ -12,18 +12,11 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, TypeVar, final
 
+from regard.data import messages
 from regard.data.lines import MAX_CHARACTERS, AnyPath, display_name, lines
 from regard.errors import ConfigError, DataError
 
 __all__ = ["MAX_CHARACTERS", "Columns", "Pair", "problems", "read_lines", "read_pairs", "scan"]
-
-BLANK = "both sides are blank, but they must hold text; removing the line would do"
-BLANK_SOURCE = (
-    "the source is blank, but it must hold text; filling it in or removing the line would do"
-)
-BLANK_TARGET = (
-    "the target is blank, but it must hold text; filling it in or removing the line would do"
-)
 
 Split = Callable[[str], tuple[str, str]]
 """What cuts a line into source and target, or says in a ValueError why it cannot."""
@@ -31,8 +24,7 @@ Split = Callable[[str], tuple[str, str]]
 T = TypeVar("T")
 
 _JSON = tuple(f"{name}{gz}" for name in (".json", ".jsonl", ".ndjson") for gz in ("", ".gz"))
-_EXAMPLE = '{"source": "a", "target": "b"}'
-_NO_TEXT = (("\0", "NUL"), ("\n", "a line end"), ("[\ud800-\udfff]", "half a character"))
+_NOT_IN_A_LINE = (("\0", "NUL"), ("\n", "a line end"), ("[\ud800-\udfff]", "a lone surrogate"))
 
 
 @final
@@ -56,17 +48,17 @@ class Columns:
 
     def __post_init__(self) -> None:
         if not (self.source and self.target) or min(self.source + self.target) < 1:
-            raise _no_columns(str(self))
+            raise _wrong_columns(str(self))
 
     @classmethod
     def parse(cls, text: str) -> "Columns":
         """Read `source=1,3 target=2`."""
         # a number of seven digits is a column that no line has, and soon refused
         sides = [re.fullmatch(r"(source|target)=(\d{1,7}(?:,\d{1,7})*)", x) for x in text.split()]
-        found = {side[1]: tuple(map(int, side[2].split(","))) for side in sides if side}
-        if len(sides) != 2 or found.keys() != {"source", "target"}:
-            raise _no_columns(text)
-        return cls(**found)
+        columns = {side[1]: tuple(map(int, side[2].split(","))) for side in sides if side}
+        if len(sides) != 2 or columns.keys() != {"source", "target"}:
+            raise _wrong_columns(text)
+        return cls(**columns)
 
     def __str__(self) -> str:
         return " ".join(
@@ -75,12 +67,8 @@ class Columns:
         )
 
 
-def _no_columns(text: str) -> ConfigError:
-    problem = (
-        f"columns = {text}, but it must name columns of both sides, counted from 1; "
-        "source=1 target=2 would do"
-    )
-    return ConfigError("data", [problem])
+def _wrong_columns(text: str) -> ConfigError:
+    return ConfigError("data", [messages.wrong_columns(text)])
 
 
 def read_pairs(
@@ -102,8 +90,8 @@ def problems(
     target: AnyPath | None = None,
 ) -> Iterator[DataError]:
     """Yield what is wrong with each bad line; `read_pairs` would raise the first."""
-    found = scan(path, columns=columns, source=source, target=target)
-    return (item for item in found if isinstance(item, DataError))
+    pairs = scan(path, columns=columns, source=source, target=target)
+    return (problem for problem in pairs if isinstance(problem, DataError))
 
 
 def scan(
@@ -122,7 +110,7 @@ def scan(
     if path is None:
         return to_the_end(_parallel(source or "", target or ""))
     if columns:
-        return to_the_end(_one_file(path, _chosen(columns)))
+        return to_the_end(_one_file(path, _select(columns)))
     if not os.path.isfile(path) or os.fspath(path) == "-":
         return to_the_end(_one_file(path, _FirstDecides()))
     return to_the_end(_one_file(path, _json_object if holds_json(path) else two_columns))
@@ -137,16 +125,13 @@ def _wrong_arguments(
     path: AnyPath | None, columns: Columns | None, source: AnyPath | None, target: AnyPath | None
 ) -> Iterator[str]:
     if path is not None and not (source is None and target is None):
-        yield f"pairs = {path}, but source or target is given too; one of the two ways would do"
+        yield messages.two_sources_of_pairs(str(path))
     elif path is None and (source is None or target is None):
-        yield (
-            f"source = {source} and target = {target}, but both must be files; "
-            "one file of pairs, or two parallel files, would do"
-        )
+        yield messages.one_parallel_file(str(source), str(target))
     elif path is None and "-" in (source, target) and source == target:
-        yield "source = - and target = -, but one of them must be a file; a TSV on - would do"
+        yield messages.BOTH_STANDARD_INPUT
     if columns is not None and (path is None or holds_json(path)):
-        yield f"columns = {columns}, but only a TSV has columns; leaving it out would do"
+        yield messages.columns_without_tsv(str(columns))
 
 
 def holds_json(path: AnyPath) -> bool:
@@ -154,17 +139,17 @@ def holds_json(path: AnyPath) -> bool:
     return display_name(path).lower().endswith(_JSON)
 
 
-def _strict(items: Iterator[T | DataError]) -> Iterator[T]:
-    for item in items:
-        if isinstance(item, DataError):
-            raise item
-        yield item
+def _strict(entries: Iterator[T | DataError]) -> Iterator[T]:
+    for entry in entries:
+        if isinstance(entry, DataError):
+            raise entry
+        yield entry
 
 
-def to_the_end(items: Iterator[T | DataError]) -> Iterator[T | DataError]:
-    """Yield what ends the reading as the last, instead of raising it."""
+def to_the_end(entries: Iterator[T | DataError]) -> Iterator[T | DataError]:
+    """Yield the error that ends the reading as the last entry, instead of raising it."""
     try:
-        yield from items
+        yield from entries
     except DataError as error:
         error.ends_reading = True
         yield error
@@ -183,7 +168,7 @@ def split_lines(
             yield line
             continue
         try:
-            # of a line with nothing on it, that it has no tab is not worth saying
+            # a blank line is reported as blank, not as a line without a tab
             source, target = split(line) if line.strip() else ("", "")
             yield _pair(source, target, name, number)
         except ValueError as error:
@@ -192,9 +177,9 @@ def split_lines(
 
 def _pair(source: str, target: str, name: str, number: int) -> Pair:
     if not source.strip():
-        raise ValueError(BLANK_SOURCE if target.strip() else BLANK)
+        raise ValueError(messages.BLANK_SOURCE if target.strip() else messages.BLANK)
     if not target.strip():
-        raise ValueError(BLANK_TARGET)
+        raise ValueError(messages.BLANK_TARGET)
     return Pair(source, target, name, number)
 
 
@@ -202,14 +187,9 @@ def two_columns(line: str) -> tuple[str, str]:
     """Cut a line of a TSV that has one tab."""
     source, *targets = line.split("\t")
     if not targets:
-        raise ValueError(
-            "the line has no tab, but it must be source, tab, target; a tab between would do"
-        )
+        raise ValueError(messages.NO_TAB)
     if len(targets) > 1:
-        raise ValueError(
-            f"the line has {len(targets)} tabs, but it must have 1; "
-            "--columns source=1 target=2 would do"
-        )
+        raise ValueError(messages.too_many_tabs(len(targets)))
     return source, targets[0]
 
 
@@ -228,48 +208,43 @@ class _FirstDecides:
 def _begins_json(line: str) -> bool:
     """Say whether a line is an object with a source; a TSV may also begin with a brace."""
     try:
-        found = json.loads(line) if line.lstrip().startswith("{") else None
+        parsed = json.loads(line) if line.lstrip().startswith("{") else None
     except (ValueError, RecursionError):
         return False
-    return isinstance(found, dict) and "source" in found
+    return isinstance(parsed, dict) and "source" in parsed
 
 
-def _chosen(columns: Columns) -> Split:
+def _select(columns: Columns) -> Split:
     last = max(columns.source + columns.target)
 
     def split(line: str) -> tuple[str, str]:
-        found = line.split("\t")
-        if len(found) < last:
-            raise ValueError(
-                f"the line has {len(found)} columns, but --columns {columns} needs {last}; "
-                f"numbers up to {len(found)} would do"
-            )
-        source = " ".join(found[number - 1] for number in columns.source)
-        return source, " ".join(found[number - 1] for number in columns.target)
+        fields = line.split("\t")
+        if len(fields) < last:
+            raise ValueError(messages.too_few_columns(len(fields), str(columns), last))
+        source = " ".join(fields[number - 1] for number in columns.source)
+        return source, " ".join(fields[number - 1] for number in columns.target)
 
     return split
 
 
 def _json_object(line: str) -> tuple[str, str]:
     try:
-        found = json.loads(line)
+        pair = json.loads(line)
     except (ValueError, RecursionError):
-        raise ValueError(f"the line is not JSON, but it must be; {_EXAMPLE} would do") from None
-    if not isinstance(found, dict):
-        raise ValueError(f"the line is JSON, but it must be an object; {_EXAMPLE} would do")
-    return _json_side(found, "source"), _json_side(found, "target")
+        raise ValueError(messages.NOT_JSON) from None
+    if not isinstance(pair, dict):
+        raise ValueError(messages.NOT_A_JSON_OBJECT)
+    return _json_side(pair, "source"), _json_side(pair, "target")
 
 
-def _json_side(found: dict[str, Any], name: str) -> str:
-    side = found.get(name)
+def _json_side(pair: dict[str, Any], name: str) -> str:
+    side = pair.get(name)
     if not isinstance(side, str):
-        raise ValueError(
-            f'"{name}" is missing or not a string, but it must be; {_EXAMPLE} would do'
-        )
-    # what no line of a text file could hold, but an escape in JSON can
-    for code, what in _NO_TEXT:
+        raise ValueError(messages.wrong_json_side(name))
+    # no line of a text file contains these, but escapes in JSON can spell them
+    for code, what in _NOT_IN_A_LINE:
         if re.search(code, side):
-            raise ValueError(f'"{name}" holds {what}, but it must be a line; removing it would do')
+            raise ValueError(messages.not_a_line(name, what))
     return side
 
 
@@ -286,9 +261,5 @@ def _parallel(source: AnyPath, target: AnyPath) -> Iterator[Pair | DataError]:
         elif None not in sides:
             yield from (side for side in sides if isinstance(side, DataError))
     if counts[0] != counts[1]:
-        raise DataError(
-            name,
-            None,
-            f"it has {counts[0]} lines, but {display_name(target)} has {counts[1]}; "
-            "as many lines in both would do",
-        )
+        problem = messages.different_line_counts(counts[0], display_name(target), counts[1])
+        raise DataError(name, None, problem)

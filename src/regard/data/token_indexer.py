@@ -27,7 +27,7 @@ class IndexedLines(NamedTuple):
 
 
 class TokenIndexer(ABC):
-    """Cuts lines into tokens, and counts the tokens of those that it is told to count."""
+    """Cuts lines into tokens, and counts tokens."""
 
     def __init__(self) -> None:
         self._counts = np.zeros(0, dtype=np.int64)
@@ -107,7 +107,7 @@ class _CharacterIndexer(TokenIndexer):
 
 @final
 class _FirstSeen(dict[str, int]):
-    """Numbers what it is asked for in the order of asking."""
+    """Numbers keys in the order of their first use."""
 
     def __missing__(self, token: str) -> int:
         self[token] = index = len(self)

@@ -1,6 +1,6 @@
 """Characters that seldom belong in a line, and words that mix alphabets; none of it is refused.
 
-Spaces that cannot be seen to be wrong are told of too: for characters they are symbols to learn.
+Suspicious spaces are reported too: a model of characters learns them as tokens.
 """
 
 import re
@@ -19,7 +19,7 @@ KINDS = {
     "mixed": "words of mixed scripts",
     "not_nfc": "not in Unicode's composed form (NFC)",
 }
-"""What is looked for, and what a report calls it."""
+"""Kind of unusual character → its name in a report."""
 
 _CATEGORIES = {
     **dict.fromkeys(("Cc", "Zl", "Zp"), "control"),
@@ -63,7 +63,7 @@ def script_of(character: str) -> str | None:
 
 
 def unusual_characters_in(text: str) -> Iterator[tuple[str, str]]:
-    """Yield each kind of unusual thing in a line once, with what was seen."""
+    """Yield each kind of unusual character in a line once, with an example."""
     # most lines of most files end here
     spaces = _spaces(text)
     if text.isascii() and text.isprintable():
@@ -71,8 +71,8 @@ def unusual_characters_in(text: str) -> Iterator[tuple[str, str]]:
             yield "spaces", spaces
         return
     characters = sorted(set(text))
-    seen = {kind: x for x in reversed(characters) if (kind := kind_of(x))}
-    for kind, character in seen.items():
+    first_of_kind = {kind: x for x in reversed(characters) if (kind := kind_of(x))}
+    for kind, character in first_of_kind.items():
         yield kind, f"U+{ord(character):04X}"
     if spaces:
         yield "spaces", spaces

@@ -1,4 +1,4 @@
-"""Alignment error rate: did a model look at the words that belong to those it wrote?"""
+"""Alignment error rate: does the attention agree with alignments by people?"""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -29,36 +29,36 @@ def words_of(tokens: Sequence[str], words: Sequence[str]) -> list[int] | None:
     """Return the word that each token begins in, −1 for a space; None if they are other letters."""
     letters = "".join(words)
     owner = [number for number, word in enumerate(words) for _ in word]
-    found, at = [], 0
+    numbers, position = [], 0
     for token in tokens:
         text = _SPACES.sub("", token)
-        if not letters.startswith(text, at):
+        if not letters.startswith(text, position):
             return None
-        found.append(owner[at] if text else -1)
-        at += len(text)
-    return found if at == len(letters) else None
+        numbers.append(owner[position] if text else -1)
+        position += len(text)
+    return numbers if position == len(letters) else None
 
 
 def links(
     weights: Float[np.ndarray, "T S"], source: Sequence[int], target: Sequence[int]
 ) -> set[Link]:
     """Link each target word to the source word that has most of its tokens' weight."""
-    found = set()
+    word_links = set()
     for word in sorted(set(target) - {-1}):
-        looked = weights[[number == word for number in target]].mean(axis=0)
+        mean_weights = weights[[number == word for number in target]].mean(axis=0)
         sums = np.zeros(max(source) + 1)
-        for number, weight in zip(source, looked, strict=True):
+        for number, weight in zip(source, mean_weights, strict=True):
             if number >= 0:
                 sums[number] += weight
-        found.add((int(sums.argmax()), word))
-    return found
+        word_links.add((int(sums.argmax()), word))
+    return word_links
 
 
-def alignment_error_rate(found: Iterable[set[Link]], golds: Iterable[Gold]) -> MetricScore:
+def alignment_error_rate(predictions: Iterable[set[Link]], golds: Iterable[Gold]) -> MetricScore:
     """1 − (|A∩S| + |A∩P|) / (|A| + |S|) over all lines, in percent (Och & Ney 2003)."""
     right = total = 0
-    for ours, gold in zip(found, golds, strict=True):
-        right += len(ours & gold.sure) + len(ours & gold.possible)
-        total += len(ours) + len(gold.sure)
+    for predicted, gold in zip(predictions, golds, strict=True):
+        right += len(predicted & gold.sure) + len(predicted & gold.possible)
+        total += len(predicted) + len(gold.sure)
     signature = f"aer|links:most.weight.per.target.word|version:regard-{__version__}"
     return MetricScore("aer", 100 * (1 - right / max(1, total)), signature, higher_is_better=False)

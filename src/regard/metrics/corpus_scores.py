@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
-from regard.choices import either, nearest
+from regard.choices import unknown_choice
 from regard.errors import ConfigError
 from regard.metrics import line_statistics
 from regard.metrics.line_statistics import Outputs, References, Statistics
@@ -46,7 +46,7 @@ def chrf(outputs: Outputs, references: References) -> MetricScore:
 def ter(outputs: Outputs, references: References) -> MetricScore:
     """Compute the translation edit rate (Snover et al. 2006) through sacrebleu.
 
-    It searches for words that were moved, in Python: long lines with many of them are slow.
+    It searches for shifts of words, in Python: long lines with many shifts are slow.
     """
     return _score("ter", outputs, references)
 
@@ -102,12 +102,7 @@ def evaluate(
 def check_names(names: Sequence[str]) -> None:
     """Refuse names that no metric has, all of them at once."""
     known = list(_BY_NAME)
-    if problems := [
-        f"name = {name}, but it must be {either(known)}; "
-        f"{nearest(str(name).lower(), known)} would do"
-        for name in names
-        if name not in _BY_NAME
-    ]:
+    if problems := [unknown_choice("name", name, known) for name in names if name not in _BY_NAME]:
         raise ConfigError("metrics", problems)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from regard import __version__
 from regard.errors import InputError
+from regard.metrics import messages
 
 VERSION = f"regard-{__version__}"
 
@@ -37,22 +38,14 @@ class Statistics:
 def check(outputs: Outputs, references: References, what: str = "outputs") -> None:
     """Refuse lines that do not go together: each output needs a list of references."""
     if len(outputs) != len(references):
-        raise InputError(
-            f"{what} = {len(outputs)} lines, but it must be {len(references)}, "
-            "as many as there are lists of references"
-        )
+        raise InputError(messages.wrong_line_count(what, len(outputs), len(references)))
     if not outputs:
-        raise InputError(f"{what} = 0 lines, but it must be at least 1")
+        raise InputError(messages.no_lines(what))
     for number, texts in enumerate(references, 1):
         if isinstance(texts, str):
-            raise InputError(
-                f"references of line {number} = {shortened(texts)}, but it must be a list of "
-                f"texts; [{shortened(texts)}] would do"
-            )
+            raise InputError(messages.references_not_a_list(number, shortened(texts)))
         if not texts:
-            raise InputError(
-                f"references of line {number} = [], but it must be a list of at least one text"
-            )
+            raise InputError(messages.no_references(number))
 
 
 def sacrebleu_statistics(metric: Any, outputs: Outputs, references: References) -> Statistics:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from regard.errors import ConfigError
-from regard.metrics import line_statistics
+from regard.metrics import line_statistics, messages
 from regard.metrics.corpus_scores import LOWER_IS_BETTER, check_names, statistics
 from regard.metrics.line_statistics import Outputs, References, Statistics
 
@@ -52,7 +52,7 @@ def paired_bootstrap(
     samples: int = 1000,
     seed: int = 0,
 ) -> Comparison:
-    """Compare what two models made of the same lines, under one metric."""
+    """Compare two models on the same lines, under one metric."""
     import numpy as np
 
     _check(name, samples, seed)
@@ -62,15 +62,15 @@ def paired_bootstrap(
     b = statistics(name, outputs_b, references)
     value_a, value_b = a.value(), b.value()
 
-    drawn = np.array(list(_differences(a, b, samples, seed)))
-    low, high = np.percentile(drawn, [2.5, 97.5])
+    differences = np.array(list(_differences(a, b, samples, seed)))
+    low, high = np.percentile(differences, [2.5, 97.5])
     observed = value_b - value_a
-    as_far = np.abs(drawn - observed) >= abs(observed) - ROUNDING
+    as_far = np.abs(differences - observed) >= abs(observed) - ROUNDING
     return Comparison(
         name=name,
         value_a=value_a,
         value_b=value_b,
-        mean_difference=float(drawn.mean()),
+        mean_difference=float(differences.mean()),
         interval=(float(low), float(high)),
         p_value=(1 + int(as_far.sum())) / (1 + samples),
         seed=seed,
@@ -81,23 +81,23 @@ def paired_bootstrap(
 
 
 def _differences(a: Statistics, b: Statistics, samples: int, seed: int) -> Iterator[float]:
-    """Draw as many lines as there are, and yield the difference on them; again, and again."""
+    """Yield the difference of the scores on each sample of the lines."""
     import numpy as np
 
     rows_a, rows_b = (np.array(part.rows, dtype=np.float64) for part in (a, b))
     rng = np.random.default_rng(seed)
     for _ in range(samples):
-        drawn = rng.integers(len(rows_a), size=len(rows_a))
+        sample = rng.integers(len(rows_a), size=len(rows_a))
         # how often each line was drawn: the sums are one product, and memory stays flat
-        times = np.bincount(drawn, minlength=len(rows_a)).astype(np.float64)
+        times = np.bincount(sample, minlength=len(rows_a)).astype(np.float64)
         yield b.formula((times @ rows_b).tolist()) - a.formula((times @ rows_a).tolist())
 
 
 def _check(name: str, samples: int, seed: int) -> None:
     check_names([name])
     problems = [
-        f"{setting} = {value}, but it must be a whole number, at least {least}; {would} would do"
-        for setting, value, least, would in (("samples", samples, 1, 1000), ("seed", seed, 0, 0))
+        messages.not_a_whole_number(setting, value, least)
+        for setting, value, least in (("samples", samples, 1), ("seed", seed, 0))
         if type(value) is not int or value < least
     ]
     if problems:

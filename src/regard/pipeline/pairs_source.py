@@ -10,8 +10,9 @@ from typing import Any, final
 from typing_extensions import TypeIs
 
 from regard.data.lines import AnyPath, display_name
+from regard.data.messages import BLANK, BLANK_SOURCE, BLANK_TARGET
 from regard.data.pair_blocks import PairBlock, in_blocks, scan_blocks
-from regard.data.pairs import BLANK, BLANK_SOURCE, BLANK_TARGET, Columns, Pair, scan
+from regard.data.pairs import Columns, Pair, scan
 from regard.errors import ConfigError, DataError
 from regard.pipeline import messages
 

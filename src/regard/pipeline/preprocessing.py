@@ -202,7 +202,7 @@ def _side(
     counts, min_count = indexer.counts(), settings.text.min_count
     if older is not None:
         vocabulary = Vocabulary.from_counts(counts, None, min_count)
-        return replace(older, vocabulary=older.vocabulary.extended(vocabulary))
+        return replace(older, vocabulary=older.vocabulary.union(vocabulary))
     if isinstance(tokenizer, Subwords):
         # pieces were counted as they were learned, and spell whatever is rare
         vocabulary = Vocabulary.from_counts(counts, None, 1)

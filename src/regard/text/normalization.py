@@ -3,8 +3,9 @@
 import unicodedata
 from typing import Literal, cast
 
-from regard.choices import Normalization, either, names_of
+from regard.choices import Normalization, names_of
 from regard.errors import ConfigError
+from regard.text import messages
 
 FORMS = names_of(Normalization)
 
@@ -17,7 +18,7 @@ def normalize(line: str, form: str) -> str:
     (ﬁ is fi, ① is 1, a no-break space is a space).
     """
     if form not in FORMS:
-        raise ConfigError("text", [f"normalization = {form!r}, but it must be {either(FORMS)}"])
+        raise ConfigError("text", [messages.wrong_choice("normalization", repr(form), FORMS)])
     if form == "none":
         return line
     return unicodedata.normalize(cast(Literal["NFC", "NFD", "NFKC"], form), line)

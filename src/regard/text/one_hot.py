@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from regard.errors import InputError
+from regard.text import messages
 from regard.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -31,8 +32,5 @@ def embed(
 
     rows = np.asarray(matrix)
     if rows.ndim != 2 or len(rows) != len(vocabulary):
-        raise InputError(
-            f"the matrix has shape {list(rows.shape)}, but it must have a row for each of the "
-            f"{len(vocabulary)} symbols; [{len(vocabulary)}, E] would do"
-        )
+        raise InputError(messages.wrong_matrix_shape(list(rows.shape), len(vocabulary)))
     return rows[np.array(vocabulary.encode(tokens), dtype=np.intp)]

@@ -5,8 +5,9 @@ import random
 from collections.abc import Iterable
 from itertools import islice
 
-from regard.choices import SubwordName, either, names_of
+from regard.choices import SubwordName, names_of, wrong_value
 from regard.errors import ConfigError, InputError
+from regard.text import messages
 from regard.text.tokenizers import Subwords, subword_text
 
 MAX_LINES = 500_000
@@ -29,14 +30,14 @@ def train_subwords(
     """
     problems = []
     if kind not in names_of(SubwordName):
-        problems.append(f"subword kind = {kind!r}, but it must be {either(names_of(SubwordName))}")
+        problems.append(messages.wrong_choice("subword kind", repr(kind), names_of(SubwordName)))
     if vocabulary_size < 1:
-        problems.append(f"vocabulary_size = {vocabulary_size}, but it must be at least 1")
+        problems.append(wrong_value("vocabulary_size", vocabulary_size, "at least 1"))
     if problems:
         raise ConfigError("text", problems)
     texts = [part for line in sample(lines, MAX_LINES, seed) for part in _parts(line)]
     if not texts:
-        raise InputError("no line has text in it, but subwords must be learned from at least one")
+        raise InputError(messages.NO_TEXT)
     # every character, a space among them, and the unknown
     least = len({" "}.union(*texts)) + 1
     return Subwords(_trained(texts, max(vocabulary_size, least), kind))

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, final
 
+from regard.text import messages
 from regard.text.normalization import normalize
 from regard.text.tokenizers import Tokenizer, tokenizer_from_json
 from regard.text.vocabulary import Vocabulary
@@ -46,7 +47,7 @@ class TextProcessor:
             "tokenizer",
             "vocabulary",
         }:
-            raise ValueError("a side must hold its normalization, tokenizer and vocabulary")
+            raise ValueError(messages.NOT_A_SIDE)
         normalize("", value["normalization"])
         return cls(
             value["normalization"],

@@ -20,8 +20,9 @@ from typing import Any, ClassVar, final
 from typing_extensions import override
 
 from regard import extensions
-from regard.choices import RENAMED_TOKENIZERS, either
+from regard.choices import RENAMED_TOKENIZERS, wrong_value
 from regard.errors import InputError
+from regard.text import messages
 from regard.text.escapes import ESCAPE, escape, unescape
 from regard.text.normalization import FORMS, normalize
 
@@ -58,7 +59,7 @@ class Tokenizer(ABC):
 
     @abstractmethod
     def detokenize(self, tokens: Iterable[str]) -> str:
-        """Put tokens together to a line; any tokens will do, also such as no line splits into."""
+        """Put tokens together to a line; tokens may come in any order and number."""
 
     def to_json(self) -> dict[str, str]:
         """Return what `tokenizer_from_json` takes."""
@@ -113,7 +114,7 @@ class Phonemes(Tokenizer):
     def __post_init__(self) -> None:
         if self.form not in FORMS:
             form = shortened(self.form)
-            raise ValueError(f"form of phonemes = {form}, but it must be {either(FORMS)}")
+            raise ValueError(messages.wrong_choice("form of phonemes", form, FORMS))
 
     @override
     def tokenize(self, line: str) -> list[str]:
@@ -245,13 +246,11 @@ class Subwords(Tokenizer):
     def __post_init__(self) -> None:
         # nothing at all would load as a model of nothing
         if not self.model:
-            raise ValueError("subword model is empty, but it must be a sentencepiece model")
+            raise ValueError(messages.EMPTY_SUBWORD_MODEL)
         try:
             _ = self._processor
         except Exception as error:
-            raise ValueError(
-                f"subword model cannot be loaded ({error}), but it must be a sentencepiece model"
-            ) from error
+            raise ValueError(messages.unloadable_subword_model(error)) from error
 
     @cached_property
     def _processor(self) -> Any:
@@ -294,10 +293,8 @@ def subword_text(line: str) -> str:
     try:
         line.encode()
     except UnicodeEncodeError as error:
-        raise InputError(
-            f"character {error.start + 1} of the line = U+{ord(line[error.start]):04X}, but it "
-            "must be one that UTF-8 can hold; U+FFFD would do"
-        ) from error
+        sentence = messages.lone_surrogate(error.start + 1, line[error.start])
+        raise InputError(sentence) from error
     return escape(_squeezed(line), RESERVED)
 
 
@@ -333,20 +330,17 @@ def plain_tokenizer(kind: str, form: str) -> Tokenizer:
 def tokenizer_from_json(value: object) -> Tokenizer:
     """Take what a tokenizer's `to_json` gave; refuse anything else with a ValueError."""
     if not isinstance(value, dict):
-        raise ValueError(f"tokenizer = {shortened(value)}, but it must be an object with a kind")
+        raise ValueError(wrong_value("tokenizer", shortened(value), "an object with a kind"))
     kind, known = value.get("kind"), (*KINDS, *extensions.names("tokenizer"))
     if isinstance(kind, str):
         kind = RENAMED_TOKENIZERS.get(kind, kind)
     if kind not in known:
-        raise ValueError(
-            f"tokenizer kind = {shortened(value.get('kind'))}, but it must be {either(known)}"
-        )
+        text = shortened(value.get("kind"))
+        raise ValueError(messages.wrong_choice("tokenizer kind", text, known))
     expected = {"kind"} | ({_MORE[kind]} if kind in _MORE else set())
     if value.keys() != expected:
-        raise ValueError(
-            f"tokenizer {kind} has {shortened(sorted(map(str, value)))}, but it must have "
-            f"{sorted(expected)}"
-        )
+        keys = shortened(sorted(map(str, value)))
+        raise ValueError(messages.wrong_tokenizer_keys(kind, keys, sorted(expected)))
     if kind == Subwords.kind:
         return Subwords(_decoded(value["model"]))
     return plain_tokenizer(kind, value.get("form", ""))
@@ -359,4 +353,4 @@ def _decoded(model: object) -> bytes:
             return base64.b64decode(model.encode("ascii"), validate=True)
     except (binascii.Error, UnicodeEncodeError):
         pass
-    raise ValueError(f"subword model = {shortened(model)}, but it must be bytes in base64")
+    raise ValueError(wrong_value("subword model", shortened(model), "bytes in base64"))

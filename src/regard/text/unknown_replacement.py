@@ -1,11 +1,12 @@
-"""What to print where a model said that it does not know the symbol."""
+"""What to print for an unknown token."""
 
 from collections.abc import Collection, Sequence
 from typing import Any, Protocol
 
-from regard.choices import UnknownMode, either, names_of
+from regard.choices import UnknownMode, names_of
 from regard.errors import ConfigError, InputError
 from regard.special_tokens import UNKNOWN
+from regard.text import messages
 from regard.text.vocabulary import SPECIAL_TOKENS
 
 MARK = "�"
@@ -29,17 +30,17 @@ def replace_unknown(
     unknown: Sequence[bool] | None = None,
     banned: Collection[str] = (),
 ) -> list[str]:
-    """Return the tokens with something better in the place of each unknown one.
+    """Return the tokens with each unknown one replaced.
 
-    `copy` puts the source token with the largest weight in that row (the first of equals), `mark`
-    a �. Weights are [T,S], or [T+1,S] with a row for the end; without them, or without a source,
-    there is nothing to copy and � is put; so it is where a banned token would be copied. `unknown`
-    says which tokens are meant; without it, those spelled `<unk>`, which a text may also hold as an
-    ordinary symbol.
+    `copy` takes the source token with the largest weight in that row (the first of equals), `mark`
+    a �. Weights are [T,S], or [T+1,S] with a row for EOS. Without weights or a source there is
+    nothing to copy, and a � is written; likewise if the source token is banned. `unknown` says
+    which tokens are unknown; without it, those spelled `<unk>`, which a text may also hold as an
+    ordinary token.
     """
     if mode not in names_of(UnknownMode):
-        modes = either(names_of(UnknownMode))
-        raise ConfigError("search", [f"unknown = {mode!r}, but it must be {modes}"])
+        problem = messages.wrong_choice("unknown", repr(mode), names_of(UnknownMode))
+        raise ConfigError("search", [problem])
     if unknown is None:
         unknown = [token == SPECIAL_TOKENS[UNKNOWN] for token in tokens]
     if mode == "mark" or weights is None or not source_tokens:
@@ -60,13 +61,9 @@ def _check(num_tokens: int, num_source: int, weights: WeightRows) -> None:
     widths = {len(weights[t]) for t in range(len(weights))}
     if len(weights) not in (num_tokens, num_tokens + 1) or widths - {num_source}:
         shape = [len(weights), *sorted(widths)]
-        raise InputError(
-            f"the weights have shape {shape}, but they must have a row for each of {num_tokens} "
-            f"tokens and a column for each of {num_source} source tokens; "
-            f"[{num_tokens}, {num_source}] would do"
-        )
+        raise InputError(messages.wrong_weights_shape(shape, num_tokens, num_source))
 
 
 def _largest(row: Sequence[float]) -> int:
-    """Return the place of the largest number, the first of equals."""
+    """Return the index of the largest number, the first of equals."""
     return max(range(len(row)), key=lambda s: row[s])

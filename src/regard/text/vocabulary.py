@@ -1,4 +1,4 @@
-"""The tokens that a model knows, each with its id; no more than a list and its way back."""
+"""The tokens that a model knows, each with its id."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import final
 
+from regard.choices import wrong_value
 from regard.errors import ConfigError, InputError
 from regard.special_tokens import BOS, EOS, PAD, UNKNOWN
+from regard.text import messages
 
 _WRITTEN = {PAD: "<pad>", UNKNOWN: "<unk>", BOS: "<s>", EOS: "</s>"}
 SPECIAL_TOKENS = tuple(_WRITTEN[i] for i in range(len(_WRITTEN)))
@@ -19,8 +21,8 @@ SPECIAL_TOKENS = tuple(_WRITTEN[i] for i in range(len(_WRITTEN)))
 class Vocabulary:
     """Tokens in the order of their ids: first the four specials, then those of the text.
 
-    A special is known by its place, never by its spelling: a text that has `<s>` in it gets an
-    ordinary token of that spelling, with an id of its own.
+    A special token is known by its id, never by its spelling: a `<s>` in a text is an ordinary
+    token of that spelling, with an id of its own.
     """
 
     tokens: tuple[str, ...]
@@ -45,23 +47,22 @@ class Vocabulary:
     ) -> "Vocabulary":
         """Rank tokens by their counts: most frequent first, ties by code point.
 
-        `max_size` bounds the whole, specials included; what is seen fewer times than `min_count`
-        is left out, so that a model meets the unknown while it learns.
+        `max_size` bounds the whole, specials included; what occurs less often than
+        `min_count` is left out, so that a model learns to deal with unknown tokens.
         """
         if max_size is not None and max_size <= len(SPECIAL_TOKENS):
-            problem = f"max_size = {max_size}, but it must leave room for a token beside the four"
-            raise ConfigError("text", [f"{problem} specials; 5 or more would do"])
+            problem = messages.max_size_too_small(max_size, len(SPECIAL_TOKENS))
+            raise ConfigError("text", [problem])
         most = max(counts.values(), default=min_count)
         if most < min_count:
-            problem = f"min_count = {min_count}, but no token of a side is seen so many times"
-            raise ConfigError("text", [f"{problem}; {most} would do"])
+            raise ConfigError("text", [messages.min_count_too_large(min_count, most)])
         ranked = sorted(counts, key=lambda token: (-counts[token], token))
         ranked = [token for token in ranked if counts[token] >= min_count]
         room = None if max_size is None else max_size - len(SPECIAL_TOKENS)
         return cls(SPECIAL_TOKENS + tuple(ranked[:room]))
 
-    def extended(self, other: "Vocabulary") -> "Vocabulary":
-        """Return these tokens under their ids, and behind them what only the other has."""
+    def union(self, other: "Vocabulary") -> "Vocabulary":
+        """Return these tokens with their ids, followed by those that only the other has."""
         new = (token for token in other.tokens[len(SPECIAL_TOKENS) :] if token not in self)
         return Vocabulary(self.tokens + tuple(new))
 
@@ -75,17 +76,18 @@ class Vocabulary:
         return {token: i for i, token in enumerate(self.tokens) if i >= len(SPECIAL_TOKENS)}
 
     def encode(self, tokens: Iterable[str]) -> list[int]:
-        """Look up tokens of a text; one that is not known is UNKNOWN, and none is a special."""
+        """Return the id of each token of a text, UNKNOWN for one that is not in the vocabulary."""
         return [self._ids.get(token, UNKNOWN) for token in tokens]
 
     def decode(self, ids: Iterable[int]) -> list[str]:
-        """Spell ids, specials as they are written."""
+        """Return the token of each id, special tokens included."""
         return [self._token(i) for i in ids]
 
     def _token(self, i: int) -> str:
         # a negative index would count from the end
         if not 0 <= i < len(self.tokens):
-            raise InputError(f"id = {i}, but it must be at least 0 and below {len(self.tokens)}")
+            requirement = f"at least 0 and below {len(self.tokens)}"
+            raise InputError(wrong_value("id", i, requirement))
         return self.tokens[i]
 
     def __len__(self) -> int:
@@ -102,33 +104,32 @@ class Vocabulary:
     def from_json(cls, value: object) -> "Vocabulary":
         """Take what `to_json` gave; refuse anything else with a ValueError that says why."""
         if not isinstance(value, list):
-            raise ValueError(
-                f"vocabulary is of type {type(value).__name__}, but it must be a list of strings"
-            )
+            type_name = type(value).__name__
+            raise ValueError(messages.wrong_type("vocabulary", type_name, "a list of strings"))
         return cls(tuple(value))
 
 
 def _problem(tokens: Sequence[object]) -> str | None:
     """Say what is wrong with the tokens of a vocabulary, if anything is."""
-    places: dict[str, int] = {}
+    positions: dict[str, int] = {}
     for i, token in enumerate(tokens):
         if not isinstance(token, str):
-            return f"vocabulary[{i}] is of type {type(token).__name__}, but it must be a string"
+            return messages.wrong_type(f"vocabulary[{i}]", type(token).__name__, "a string")
         quoted = ascii(token[:40])
-        if not _holds(token):
-            return f"vocabulary[{i}] = {quoted}, but it must be text that UTF-8 can hold"
+        if not _is_encodable(token):
+            return messages.not_encodable(f"vocabulary[{i}]", quoted)
         if i < len(SPECIAL_TOKENS):
             continue
-        if token in places:
-            return f"vocabulary[{i}] = {quoted}, but it must be new: it stands at {places[token]}"
-        places[token] = i
+        if token in positions:
+            return messages.repeated_token(f"vocabulary[{i}]", quoted, positions[token])
+        positions[token] = i
     if tuple(tokens[: len(SPECIAL_TOKENS)]) != SPECIAL_TOKENS:
-        return f"vocabulary lacks the specials, but it must begin with {' '.join(SPECIAL_TOKENS)}"
+        return messages.no_special_tokens(SPECIAL_TOKENS)
     return None
 
 
-def _holds(token: str) -> bool:
-    """Say whether UTF-8 can hold a token: a lone surrogate could be neither saved nor printed."""
+def _is_encodable(token: str) -> bool:
+    """Whether UTF-8 can encode a token: a lone surrogate can be neither saved nor printed."""
     try:
         token.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""Word vectors: learned from lines by gensim, kept as text, and looked at by their neighbours.
+"""Word vectors: trained on lines by gensim, stored as text, compared by their neighbors.
 
 A file has one line with two counts, then a word and its numbers a line: what word2vec wrote, and
 what most programs read.
@@ -16,6 +16,7 @@ from jaxtyping import Float
 from regard.atomic_files import replace_file
 from regard.choices import VectorMethod
 from regard.errors import ConfigError, DataError, unreadable, unwritable
+from regard.text import messages
 
 
 @final
@@ -28,12 +29,12 @@ class WordVectors:
 
     @property
     def size(self) -> int:
-        """How many numbers a word has."""
+        """Size of a vector."""
         return int(self.numbers.shape[1])
 
     @cached_property
     def rows(self) -> dict[str, int]:
-        """Where each word stands."""
+        """Row of each word."""
         return {word: row for row, word in enumerate(self.words)}
 
     @cached_property
@@ -42,7 +43,7 @@ class WordVectors:
         return self.numbers / np.maximum(lengths, 1e-12)
 
     def nearest(self, word: str, count: int = 5) -> list[tuple[str, float]]:
-        """Return the words of the smallest angle to one, each with its cosine."""
+        """Return the words with the highest cosine similarity to a word, each with its cosine."""
         row = self.rows[word]
         cosines = self._directions @ self._directions[row]
         cosines[row] = -np.inf
@@ -50,7 +51,7 @@ class WordVectors:
         return [(self.words[at], float(cosines[at])) for at in best]
 
     def project_to_plane(self, count: int) -> Float[np.ndarray, "N 2"]:
-        """Return the first words' places in the plane in which they lie farthest apart."""
+        """Project the first words onto their two principal components."""
         centered = self.numbers[:count] - self.numbers[:count].mean(axis=0)
         _, _, axes = np.linalg.svd(centered, full_matrices=False)
         axes = axes[:2]
@@ -71,7 +72,7 @@ class WordVectors:
 
     @classmethod
     def load(cls, path: Path) -> "WordVectors":
-        """Read a file; what is no vector is named with its line."""
+        """Read a file; a line that is not a vector is named."""
         words, rows = [], []
         try:
             with open(path, encoding="utf-8") as file:
@@ -81,13 +82,12 @@ class WordVectors:
                     at = line.find(" ", 1)
                     word, numbers = line[:at], line[at + 1 :].rstrip("\n").split(" ")
                     if len(numbers) != size:
-                        problem = f"it has {len(numbers)} numbers, but it must have {size}"
-                        raise DataError(str(path), number, f"{problem}; the whole file would do")
+                        problem = messages.wrong_vector_size(len(numbers), size)
+                        raise DataError(str(path), number, problem)
                     words.append(word)
                     rows.append(_row(numbers, path, number))
         except UnicodeDecodeError:
-            problem = "it is no text in UTF-8; what `regard embed` writes would do"
-            raise DataError(str(path), None, problem) from None
+            raise DataError(str(path), None, messages.NOT_UTF8) from None
         except OSError as error:
             raise DataError(str(path), None, unreadable(error, str(path))) from None
         return cls(tuple(words), np.array(rows, dtype=np.float32).reshape(len(rows), size))
@@ -97,8 +97,7 @@ def _size(line: str, path: Path) -> int:
     counts = line.split()
     if len(counts) == 2 and all(count.isdecimal() for count in counts) and int(counts[1]):
         return int(counts[1])
-    problem = "it must hold how many words there are, and of how many numbers each"
-    raise DataError(str(path), 1, f"{problem}; what `regard embed` writes would do")
+    raise DataError(str(path), 1, messages.NO_COUNTS)
 
 
 def _row(numbers: Sequence[str], path: Path, line: int) -> Float[np.ndarray, "D"]:
@@ -107,14 +106,14 @@ def _row(numbers: Sequence[str], path: Path, line: int) -> Float[np.ndarray, "D"
     except ValueError:
         row = np.array([np.nan])
     if not np.isfinite(row).all():
-        raise DataError(str(path), line, "its numbers are no numbers; the whole file would do")
+        raise DataError(str(path), line, messages.NOT_NUMBERS)
     return row
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
 class WordVectorConfig:
-    """By which method vectors are learned, and how long."""
+    """Settings of word2vec."""
 
     method: VectorMethod = "skip-gram"
     size: int = 128
@@ -125,12 +124,11 @@ class WordVectorConfig:
 
 
 def train_word_vectors(lines: Iterable[list[str]], config: WordVectorConfig) -> WordVectors:
-    """Learn from tokens (Mikolov et al. 2013) through gensim; the same vectors each time."""
+    """Train word2vec (Mikolov et al. 2013) on tokens, through gensim; deterministic."""
     try:
         from gensim.models import Word2Vec
     except ImportError:
-        problem = "it needs the package gensim; pip install 'regard[embed]' would do"
-        raise ConfigError("embed", [problem]) from None
+        raise ConfigError("embed", [messages.NO_GENSIM]) from None
     try:
         model: Any = Word2Vec(
             sentences=lines,
@@ -144,6 +142,6 @@ def train_word_vectors(lines: Iterable[list[str]], config: WordVectorConfig) -> 
             workers=1,
         )
     except RuntimeError:
-        problem = f"min_count = {config.min_count}, but no token is seen so many times; 1 would do"
+        problem = messages.min_count_without_tokens(config.min_count)
         raise ConfigError("embed", [problem]) from None
     return WordVectors(tuple(model.wv.index_to_key), np.asarray(model.wv.vectors, dtype=np.float32))

@@ -148,7 +148,7 @@ def training_batches(
         for number in range(first, len(rows)):
             batch = make_batch(corpus, rows[number])
             if shapes is not None:
-                batch = batch.filled(*shapes.shape(*batch.shape))
+                batch = batch.padded_to(*shapes.shape(*batch.shape))
             yield BatchPosition(epoch, number + 1, batch)
         epoch, first = epoch + 1, 0
 

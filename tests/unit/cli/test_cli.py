@@ -92,7 +92,7 @@ def test_words_that_are_no_command_line_are_refused(refused, words, sentence, co
         ),
         (
             ["translate", "m", "--unknown", "cpy"],
-            "translate: unknown = cpy, but it must be copy or mark; copy would do",
+            "translate: unknown is cpy; it must be copy or mark.; copy would do",
         ),
         (
             ["evaluate", "m", "p", "--format", "text"],

@@ -100,9 +100,9 @@ def test_a_broken_model_gets_a_sentence(refused, capitals, tmp_path, damage):
 
 
 def test_a_model_that_is_not_there_gets_a_sentence(refused, tmp_path):
-    sentence = "regard: no.regard: there is no such file; the path of a file that exists would do\n"
+    sentence = "regard: no.regard: there is no such file. Check the path.\n"
     assert refused("translate", "no.regard") == refused("info", "no.regard") == sentence
-    folder = "it is a folder, but it must be a file; a file inside it would do"
+    folder = "it is a folder, not a file. Name a file inside it."
     assert refused("info", tmp_path) == f"regard: {tmp_path}: {folder}\n"
 
 

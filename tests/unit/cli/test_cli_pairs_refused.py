@@ -10,13 +10,10 @@ from pathlib import Path
 import pytest
 
 SMALL = [f"--set=model.{name}_size=8" for name in ("hidden", "embedding", "align", "readout")]
-BLANK = "both sides are blank, but they must hold text; removing the line would do"
-ONE_BLANK = "is blank, but it must hold text; filling it in or removing the line would do"
-NO_FILE = "there is no such file; the path of a file that exists would do"
-TOO_LONG = (
-    "the line is longer than 1,000,000 characters, but it must not be; "
-    "splitting it into lines would do"
-)
+BLANK = "both sides are blank. Remove the line."
+ONE_BLANK = "is blank. Fill it in or remove the line."
+NO_FILE = "there is no such file. Check the path."
+TOO_LONG = "the line is longer than 1,000,000 characters. Split it into several lines."
 BAD = [
     ("a\tb\n\tc\n", f"bad.tsv, line 2: the source {ONE_BLANK}"),
     ("a\tb\nc\t \n", f"bad.tsv, line 2: the target {ONE_BLANK}"),
@@ -24,26 +21,23 @@ BAD = [
     ("a\tb\n\nc\td\n", f"bad.tsv, line 2: {BLANK}"),
     (
         "a\tb\nc\td\0\n",
-        "bad.tsv, line 2: character 4 of the line is NUL, but a line must be text; "
-        "removing it would do",
+        "bad.tsv, line 2: character 4 of the line is NUL. Remove it.",
     ),
     (
         b"a\tb\ncaf\xe9\td\n",
-        "bad.tsv, line 2: byte 4 of the line is 0xe9, but the line must be UTF-8; "
-        "saving the file as UTF-8 would do",
+        "bad.tsv, line 2: byte 4 of the line is 0xe9, not UTF-8. Save the file as UTF-8.",
     ),
     (
         "a\tb\nc d\n",
-        "bad.tsv, line 2: the line has no tab, but it must be source, tab, target; "
-        "a tab between would do",
+        "bad.tsv, line 2: the line has no tab. Separate source and target by a tab.",
     ),
     (
         "a\tb\tc\n",
-        "bad.tsv, line 1: the line has 2 tabs, but it must have 1; "
-        "--columns source=1 target=2 would do",
+        "bad.tsv, line 1: the line has 2 tabs; it must have 1. Name columns: --columns source=1 "
+        "target=2.",
     ),
     ("a\tb\n" + "x" * 1_000_001 + "\tc\n", f"bad.tsv, line 2: {TOO_LONG}"),
-    ("", "bad.tsv: it is empty, but it must hold a line; a file of text would do"),
+    ("", "bad.tsv: it is empty; it must hold at least one line of text."),
     (
         "a\tb\n",
         "bad.tsv: it contains 1 pair with 1 different source; one source must be held out for "
@@ -52,8 +46,7 @@ BAD = [
     (
         gzip.compress(b"".join(b"%d\t%d\n" % (n**5, n) for n in range(1, 99)))[:-40],
         # it is unpacked in pieces larger than this file
-        "bad.tsv, line 1: the gzip data ends too early; "
-        "fetching or compressing the file again would do",
+        "bad.tsv, line 1: the gzip data ends too early. Download or compress the file again.",
     ),
 ]
 
@@ -73,7 +66,7 @@ def test_the_same_on_standard_input(refused):
         '{"source": "a", "target": "b"} would do\n'
     )
     assert refused("train", "-", stdin="") == (
-        "regard: standard input: it is empty, but it must hold a line; a file of text would do\n"
+        "regard: standard input: it is empty; it must hold at least one line of text.\n"
     )
 
 
@@ -89,7 +82,7 @@ def test_parallel_files_of_other_lengths_are_told_by_both_counts(refused, tmp_pa
     (tmp_path / "s").write_text("a\nb\n")
     (tmp_path / "t").write_text("A\nB\nC\n")
     words = ("--source", "s", "--target", "t")
-    sentence = "s: it has 2 lines, but t has 3; as many lines in both would do"
+    sentence = "s: it has 2 lines, but t has 3. Parallel files must have equally many lines."
     assert refused("train", *words) == f"regard: {sentence}\n"
     (tmp_path / "t").write_text("A\n \n")
     assert refused("train", *words) == f"regard: t, line 2: the target {ONE_BLANK}\n"
@@ -97,7 +90,7 @@ def test_parallel_files_of_other_lengths_are_told_by_both_counts(refused, tmp_pa
 
 def test_missing_files_and_folders_are_named_by_every_command(refused, capitals, tmp_path):
     (tmp_path / "folder").mkdir()
-    folder = "folder: it is a folder, but it must be a file; a file inside it would do"
+    folder = "folder: it is a folder, not a file. Name a file inside it."
     for command in (["train"], ["check"], ["evaluate", capitals]):
         assert refused(*command, "no.tsv") == f"regard: no.tsv: {NO_FILE}\n"
         assert refused(*command, "folder") == f"regard: {folder}\n"
@@ -110,27 +103,27 @@ def test_pairs_that_nobody_named_are_asked_for(refused, pairs):
     )
     assert refused("train") == refused("check") == sentence
     assert refused("train", "--source", pairs) == (
-        f"regard: data: source = {pairs} and target = None, but both must be files; "
-        "one file of pairs, or two parallel files, would do\n"
+        f"regard: data: source is {pairs} and target is None; both must be files. Give one file "
+        f"of pairs, or two parallel files.\n"
     )
     assert refused("train", pairs, "--source", "s") == (
-        f"regard: data: pairs = {pairs}, but source or target is given too; "
-        "one of the two ways would do\n"
+        f"regard: data: pairs is {pairs}, but source or target is given too. Give one or the "
+        f"other.\n"
     )
     assert refused("train", "--source", "-", "--target", "-") == (
-        "regard: data: source = - and target = -, but one of them must be a file; "
-        "a TSV on - would do\n"
+        "regard: data: source and target are both -; one of them must be a file. Or give pairs "
+        "= -.\n"
     )
 
 
 def test_columns_that_there_are_not_are_refused(refused, pairs):
     assert refused("train", pairs, "--columns", "source=1", "target=0") == (
-        "regard: data: columns = source=1 target=0, but it must name columns of both sides, "
-        "counted from 1; source=1 target=2 would do\n"
+        "regard: data: columns is source=1 target=0; it must be columns of both sides, counted "
+        "from 1. Write source=1 target=2.\n"
     )
     assert refused("train", pairs, "--columns", "source=1", "target=3") == (
         f"regard: {pairs}, line 1: the line has 2 columns, but --columns source=1 target=3 "
-        "needs 3; numbers up to 2 would do\n"
+        f"needs 3. Use columns up to 2.\n"
     )
 
 
@@ -188,7 +181,10 @@ def test_the_check_of_such_a_file_does_not_say_that_lines_can_be_skipped(run, tm
     (tmp_path / "t").write_text("A\nB\nC\n")
     answer = run("check", "--source", "s", "--target", "t")
     assert (answer.code, answer.err) == (2, "")
-    assert "  s: it has 2 lines, but t has 3; as many lines in both would do\n" in answer.out
+    assert (
+        "  s: it has 2 lines, but t has 3. Parallel files must have equally many lines.\n"
+        in answer.out
+    )
 
 
 def test_the_check_of_bad_lines_counts_them_and_ends_with_two(run, tmp_path):
@@ -285,7 +281,7 @@ def test_an_ordinary_user_is_told_what_may_not_be_read_or_written(in_a_process):
     assert (answer.code, answer.out) == (0, "2 2\n")
     assert answer.err.splitlines() == [
         f"regard: no such file: {NO_FILE}",
-        f"regard: {secret}: this user may not read it, but must; chmod +r {secret} would do",
+        f"regard: {secret}: this user may not read it. Run chmod +r {secret}.",
         f"regard: {closed}/m.regard: this user cannot write to {closed}. "
         "Pass --out in another folder.",
     ]

@@ -26,7 +26,7 @@ ONE = [
     ("--set data=3", "settings: data = 3, but it must be a section of its own"),
     (
         "--set data.normalization=NFCC",
-        "settings: data.normalization = NFCC, but it must be NFC, NFD, NFKC or none; NFC would do",
+        "settings: data.normalization is NFCC; it must be NFC, NFD, NFKC or none.; NFC would do",
     ),
     ("--seed x", 'settings: train.seed = "x", but it must be a whole number, at least 0'),
     ("--max-steps 0", "settings: train.max_steps = 0, but it must be a whole number, at least 1"),
@@ -90,7 +90,7 @@ def test_a_file_of_settings_that_is_none_is_named_with_its_line(refused, pairs, 
     said = refused("train", pairs, "--config", "my.toml")
     assert said == "regard: my.toml, line 2: is no TOML at column 8: invalid value\n"
     said = refused("train", pairs, "--config", "no.toml")
-    problem = "there is no such file; the path of a file that exists would do"
+    problem = "there is no such file. Check the path."
     assert said == f"regard: no.toml: {problem}\n"
 
 

@@ -84,7 +84,9 @@ def test_check_counts_and_says_what_would_be_chosen(run, pairs):
     answer = run("check", pairs)
     assert answer.code == 0
     assert answer.out.startswith("pairs        12\nsources      12 different, 0 with several")
-    assert "source       1 to 3 characters, quartiles 1, 1, 2; 8 symbols; " in answer.out
+    assert (
+        "source       1 to 3 characters, quartiles 1, 1, 2; 8 different characters; " in answer.out
+    )
     assert "\nwould be chosen:\n  text.source = characters: " in answer.out
     assert answer.err == f"Next: regard train {pairs}\n"
 

@@ -116,8 +116,8 @@ def test_a_file_that_cannot_be_written_gets_a_sentence(refused, capitals, monkey
     monkeypatch.setattr("os.replace", full)
     said = refused("show", capitals, "ab", "--out", "x.svg")
     assert said == (
-        "regard: x.svg: it cannot be written (No space left on device); --out in another folder "
-        "would do\n"
+        "regard: x.svg: it cannot be written (No space left on device). Use --out in another "
+        "folder.\n"
     )
 
 

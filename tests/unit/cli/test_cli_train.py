@@ -221,8 +221,8 @@ def test_a_quota_that_is_reached_loses_nothing(run, in_a_process, pairs, tmp_pat
     words = ["train", pairs, *STEPS, "--out", "m.regard"]
     answer = in_a_process(QUOTA_AFTER_THE_FIRST_SAVE, *words)
     sentence = (
-        "m.run/step-00000004.safetensors: it cannot be written (File too large); "
-        "a folder with room would do"
+        "m.run/step-00000004.safetensors: it cannot be written (File too large). Choose a "
+        "folder with free space."
     )
     assert answer == (2, "", f"regard: {sentence}\n")
     assert not (tmp_path / "m.regard").exists()
@@ -257,8 +257,8 @@ def test_a_disk_that_is_full_loses_nothing(run, monkeypatch, pairs, disk, uninte
         patch.setattr(RunFolder, "save", and_fill)
         answer = run(*words)
     sentence = (
-        "disk/m.run/step-00000004.safetensors: it cannot be written (No space left on device); "
-        "a folder with room would do"
+        "disk/m.run/step-00000004.safetensors: it cannot be written (No space left on device). "
+        "Choose a folder with free space."
     )
     assert answer == (2, "", f"regard: {sentence}\n")
     assert not list(disk.rglob("*.unfinished"))

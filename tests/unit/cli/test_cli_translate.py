@@ -69,8 +69,8 @@ def test_an_output_is_called_stopped_only_where_it_would_have_gone_on(run, capit
 def test_a_bad_line_is_refused_before_any_is_translated(refused, capitals):
     said = refused("translate", capitals, stdin=b"a\n\xff\n")
     assert said == (
-        "regard: standard input, line 2: byte 1 of the line is 0xff, but the line must be UTF-8; "
-        "saving the file as UTF-8 would do\n"
+        "regard: standard input, line 2: byte 1 of the line is 0xff, not UTF-8. Save the file "
+        "as UTF-8.\n"
     )
 
 

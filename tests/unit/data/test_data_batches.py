@@ -67,10 +67,10 @@ def test_a_batch_cannot_be_changed(corpus):
 
 def test_a_filled_batch_has_its_rows_and_hides_the_rest(corpus):
     batch = make_batch(corpus, [1, 0])
-    filled = batch.filled(3, 4, 5)
-    assert filled.source.tolist() == [[9, PAD, PAD, PAD], [5, 6, 7, PAD], [PAD] * 4]
-    assert filled.fed.tolist() == [[BOS, 10, 11, PAD, PAD], [BOS, 8, PAD, PAD, PAD], [PAD] * 5]
-    assert filled.target.tolist() == [[10, 11, EOS, PAD, PAD], [8, EOS, PAD, PAD, PAD], [PAD] * 5]
-    assert filled.source_mask.sum(dim=1).tolist() == [1, 3, 0]
-    assert filled.target_mask.sum(dim=1).tolist() == [3, 2, 0]
-    assert filled.num_tokens == batch.num_tokens
+    padded = batch.padded_to(3, 4, 5)
+    assert padded.source.tolist() == [[9, PAD, PAD, PAD], [5, 6, 7, PAD], [PAD] * 4]
+    assert padded.fed.tolist() == [[BOS, 10, 11, PAD, PAD], [BOS, 8, PAD, PAD, PAD], [PAD] * 5]
+    assert padded.target.tolist() == [[10, 11, EOS, PAD, PAD], [8, EOS, PAD, PAD, PAD], [PAD] * 5]
+    assert padded.source_mask.sum(dim=1).tolist() == [1, 3, 0]
+    assert padded.target_mask.sum(dim=1).tolist() == [3, 2, 0]
+    assert padded.num_tokens == batch.num_tokens

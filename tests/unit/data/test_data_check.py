@@ -169,16 +169,18 @@ def test_the_report_draws_what_was_found():
         "  train.tsv, line 6: the line has no tab",
         "duplicates   1",
         "  train.tsv, line 4: as train.tsv, line 1",
-        "source       1 to 4 characters, quartiles 2, 2, 2; 3 symbols; spaces in 0% of lines",
+        "source       1 to 4 characters, quartiles 2, 2, 2; 3 different characters; "
+        "spaces in 0% of lines",
         f"        1–1         {'█' * 13}▍                           1",
         f"        2–2         {full} 3",
         f"        3–3         {'':40} 0",
         f"        4–4         {'█' * 13}▍                           1",
-        "target       1 to 3 characters, quartiles 2, 3, 3; 5 symbols; spaces in 40% of lines",
+        "target       1 to 3 characters, quartiles 2, 3, 3; 5 different characters; "
+        "spaces in 40% of lines",
         f"        1–1         {'█' * 13}▍                           1",
         f"        2–2         {'█' * 13}▍                           1",
         f"        3–3         {full} 3",
-        "outliers     0 (a target has usually 1.50 characters for one of its source)",
+        "outliers     0 (usually 1.50 target characters per source character)",
         "unusual      control characters: 1",
         "  train.tsv, line 2: U+0001",
     ]

@@ -116,7 +116,7 @@ def test_a_reader_that_stops_halfway_leaves_the_older_corpus(tmp_path):
 
 def test_a_folder_of_anything_else_is_not_touched(tmp_path):
     (tmp_path / "thesis.txt").write_text("years of work")
-    problem = "it is there and no corpus, but it must not be lost; another name would do"
+    problem = "it exists and is not a corpus; it is not overwritten. Choose another name."
     assert refusal(write_corpus, tmp_path, ROWS) == f"{tmp_path}: {problem}"
     assert (tmp_path / "thesis.txt").read_text() == "years of work"
     file = tmp_path / "thesis.txt"
@@ -126,7 +126,7 @@ def test_a_folder_of_anything_else_is_not_touched(tmp_path):
 def test_a_corpus_with_anything_else_beside_it_is_not_touched(tmp_path):
     write_corpus(tmp_path / "c", ROWS)
     (tmp_path / "c" / "thesis.txt").touch()
-    assert "it is there and no corpus" in refusal(write_corpus, tmp_path / "c", ROWS[:1])
+    assert "it exists and is not a corpus" in refusal(write_corpus, tmp_path / "c", ROWS[:1])
     assert plain(Corpus.open(tmp_path / "c")) == ROWS
 
 
@@ -138,7 +138,7 @@ def test_an_empty_folder_is_filled(tmp_path):
 def test_a_place_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").touch()
     folder = tmp_path / "file" / "c"
-    problem = "it cannot be written (Not a directory); a folder with room would do"
+    problem = "it cannot be written (Not a directory). Choose a folder with free space."
     assert refusal(write_corpus, folder, ROWS) == f"{folder}: {problem}"
 
 
@@ -161,7 +161,7 @@ print(len(Corpus.open(folder)), sorted(path.name for path in folder.parent.iterd
 def test_a_disk_that_is_full_leaves_the_older_corpus(tmp_path):
     command = [sys.executable, "-c", FULL, str(tmp_path / "c")]
     run = subprocess.run(command, capture_output=True, text=True, check=True)
-    problem = "it cannot be written (File too large); a folder with room would do"
+    problem = "it cannot be written (File too large). Choose a folder with free space."
     assert run.stdout == f"{problem}\n1 ['c']\n"
 
 
@@ -197,20 +197,20 @@ def note(**changes):
     [
         ("ids.npy", cut, "ids.npy has the wrong size"),
         ("ids.npy", grow, "ids.npy has the wrong size"),
-        ("ids.npy", flip_last, "what it holds is not what was written"),
+        ("ids.npy", flip_last, "its content is not what was written"),
         ("ids.npy", flip_header, "ids.npy has another header"),
         ("offsets.npy", cut, "offsets.npy has the wrong size"),
-        ("offsets.npy", flip_last, "what it holds is not what was written"),
+        ("offsets.npy", flip_last, "its content is not what was written"),
         ("offsets.npy", lambda path: path.unlink(), "offsets.npy: No such file or directory"),
         ("corpus.json", lambda path: path.unlink(), "corpus.json: No such file or directory"),
-        ("corpus.json", lambda path: path.write_text(""), "its note cannot be read"),
-        ("corpus.json", lambda path: path.write_text("[]"), "its note cannot be read"),
-        ("corpus.json", lambda path: path.write_text("{}"), "its note cannot be read"),
-        ("corpus.json", lambda path: path.write_bytes(b"\xff"), "its note cannot be read"),
-        ("corpus.json", note(pairs="4"), "its note cannot be read"),
+        ("corpus.json", lambda path: path.write_text(""), "corpus.json cannot be read"),
+        ("corpus.json", lambda path: path.write_text("[]"), "corpus.json cannot be read"),
+        ("corpus.json", lambda path: path.write_text("{}"), "corpus.json cannot be read"),
+        ("corpus.json", lambda path: path.write_bytes(b"\xff"), "corpus.json cannot be read"),
+        ("corpus.json", note(pairs="4"), "corpus.json cannot be read"),
         ("corpus.json", note(pairs=3), "offsets.npy has the wrong size"),
         ("corpus.json", note(ids=10.0), "ids.npy has another header"),
-        ("corpus.json", note(fingerprint=7), "what it holds is not what was written"),
+        ("corpus.json", note(fingerprint=7), "its content is not what was written"),
         ("corpus.json", note(version=2), "its version is 2, not 1"),
     ],
 )
@@ -218,7 +218,7 @@ def test_a_damaged_corpus_is_refused_with_its_reason(tmp_path, name, damage, rea
     folder = tmp_path / "c"
     write_corpus(folder, ROWS)
     damage(folder / name)
-    problem = f"the corpus is damaged ({reason}); encoding the pairs again would do"
+    problem = f"the corpus is damaged ({reason}). Encode the pairs again."
     assert refusal(Corpus.open, folder) == f"{folder}: {problem}"
 
 
@@ -226,7 +226,7 @@ def test_a_corpus_that_is_cut_while_it_is_open_is_refused(tmp_path):
     corpus = write_corpus(tmp_path / "c", ROWS)
     cut(tmp_path / "c" / "ids.npy")
     assert corpus[0][0].tolist() == [5, 6, 7]
-    problem = "the corpus was cut while it was read; encoding the pairs again would do"
+    problem = "the corpus was truncated while it was read. Encode the pairs again."
     assert refusal(corpus.__getitem__, 3) == f"{tmp_path / 'c'}: {problem}"
 
 

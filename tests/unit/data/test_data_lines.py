@@ -73,7 +73,7 @@ def test_a_name_may_be_a_string_or_a_path(written):
 
 
 def test_a_missing_file_is_named(tmp_path):
-    problem = "there is no such file; the path of a file that exists would do"
+    problem = "there is no such file. Check the path."
     assert refusal(tmp_path / "none.tsv") == f"{tmp_path}/none.tsv: {problem}"
     (tmp_path / "file").write_text("a")
     assert refusal(tmp_path / "file" / "x") == f"{tmp_path}/file/x: {problem}"
@@ -81,7 +81,7 @@ def test_a_missing_file_is_named(tmp_path):
 
 
 def test_a_folder_is_no_file(tmp_path):
-    problem = "it is a folder, but it must be a file; a file inside it would do"
+    problem = "it is a folder, not a file. Name a file inside it."
     assert refusal(tmp_path) == f"{tmp_path}: {problem}"
 
 
@@ -112,7 +112,7 @@ def test_a_file_that_an_ordinary_user_may_not_read_is_named():
         )
     if run.returncode == 77:
         pytest.skip("root may not become another user here")
-    sentence = f"{path}: this user may not read it, but must; chmod +r {path} would do\n"
+    sentence = f"{path}: this user may not read it. Run chmod +r {path}.\n"
     assert (run.returncode, run.stdout, run.stderr) == (0, sentence, "")
 
 
@@ -131,14 +131,14 @@ def test_a_file_that_breaks_off_while_it_is_read_is_named(monkeypatch):
             return 2
 
     typed(monkeypatch, io.BufferedReader(Broken()))
-    problem = "it cannot be read (Input/output error); a copy on another disk would do"
+    problem = "it cannot be read (Input/output error). Copy it to another disk."
     assert refusal("-") == f"standard input, line 2: {problem}"
 
 
 @pytest.mark.parametrize("data", [b"", b"\xef\xbb\xbf", gzip.compress(b"", mtime=0)])
 def test_an_empty_file_holds_no_pairs_but_may_hold_no_lines(written, data):
     path = written(data)
-    problem = "it is empty, but it must hold a line; a file of text would do"
+    problem = "it is empty; it must hold at least one line of text."
     assert refusal(path, read_pairs) == f"{path}: {problem}"
     assert list(read_lines(path)) == []
 
@@ -152,7 +152,7 @@ def test_gzip_that_ends_too_early_is_named_after_the_lines_before_it(written):
         seen.extend(read_lines(path))
     assert 10 < len(seen) < 8999
     assert [line for _, line in seen] == [str(n**7) for n in range(1, len(seen) + 1)]
-    problem = "the gzip data ends too early; fetching or compressing the file again would do"
+    problem = "the gzip data ends too early. Download or compress the file again."
     assert str(caught.value) == f"{path}, line {len(seen) + 1}: {problem}"
 
 
@@ -166,15 +166,14 @@ def test_gzip_that_ends_too_early_is_named_after_the_lines_before_it(written):
     ],
 )
 def test_damaged_gzip_is_named(written, data):
-    problem = "the gzip data is damaged; fetching or compressing the file again would do"
+    problem = "the gzip data is damaged. Download or compress the file again."
     assert refusal(written(data)).endswith(problem)
 
 
 def test_what_is_not_utf_8_is_named_by_its_byte(written):
     path = written(b"fine\nna\xefve\n")
     assert refusal(path) == (
-        f"{path}, line 2: byte 3 of the line is 0xef, but the line must be UTF-8; "
-        "saving the file as UTF-8 would do"
+        f"{path}, line 2: byte 3 of the line is 0xef, not UTF-8. Save the file as UTF-8."
     )
 
 
@@ -185,14 +184,11 @@ def test_half_a_character_is_not_utf_8(written):
 
 def test_nul_is_named_by_its_character(written):
     path = written("äb\0c\n".encode())
-    problem = "character 3 of the line is NUL, but a line must be text; removing it would do"
+    problem = "character 3 of the line is NUL. Remove it."
     assert refusal(path) == f"{path}, line 1: {problem}"
 
 
-TOO_LONG = (
-    "the line is longer than 1,000,000 characters, but it must not be; "
-    "splitting it into lines would do"
-)
+TOO_LONG = "the line is longer than 1,000,000 characters. Split it into several lines."
 
 
 def test_a_line_of_a_million_characters_is_the_longest(written):
@@ -238,7 +234,7 @@ def test_packed_bytes_may_drip_out_of_a_pipe(monkeypatch):
 
 def test_standard_input_that_is_closed_is_named(monkeypatch):
     monkeypatch.setattr(sys, "stdin", None)
-    assert refusal("-") == "standard input: it is closed, but it must be a file or a pipe"
+    assert refusal("-") == "standard input: it is closed; it must be a file or a pipe."
 
 
 @pytest.mark.parametrize("line", [b"a\n", b"\n"])

@@ -49,26 +49,22 @@ def test_strange_line_separators_stay_inside_a_side(written):
     assert sides(read_pairs(written(text))) == [("a\u2028b", "c\u0085d"), ("e", "f")]
 
 
-BLANK_SOURCE = (
-    "the source is blank, but it must hold text; filling it in or removing the line would do"
-)
-BLANK_TARGET = (
-    "the target is blank, but it must hold text; filling it in or removing the line would do"
-)
-BLANK = "both sides are blank, but they must hold text; removing the line would do"
+BLANK_SOURCE = "the source is blank. Fill it in or remove the line."
+BLANK_TARGET = "the target is blank. Fill it in or remove the line."
+BLANK = "both sides are blank. Remove the line."
 
 
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("ab", "the line has no tab, but it must be source, tab, target; a tab between would do"),
+        ("ab", "the line has no tab. Separate source and target by a tab."),
         (
             "a\tb\tc",
-            "the line has 2 tabs, but it must have 1; --columns source=1 target=2 would do",
+            "the line has 2 tabs; it must have 1. Name columns: --columns source=1 target=2.",
         ),
         (
             "a\t\tc\t",
-            "the line has 3 tabs, but it must have 1; --columns source=1 target=2 would do",
+            "the line has 3 tabs; it must have 1. Name columns: --columns source=1 target=2.",
         ),
         ("\tb", BLANK_SOURCE),
         (" \u3000\tb", BLANK_SOURCE),
@@ -128,8 +124,8 @@ def test_columns_that_were_not_asked_for_are_left_out(written):
 def test_a_column_that_is_not_there_is_named(written):
     path = written("a\tb\tc\nd\te\n")
     assert refusal(path, columns=Columns.parse("source=1,3 target=2")) == (
-        f"{path}, line 2: the line has 2 columns, but --columns source=1,3 target=2 needs 3; "
-        "numbers up to 2 would do"
+        f"{path}, line 2: the line has 2 columns, but --columns source=1,3 target=2 needs 3. "
+        f"Use columns up to 2."
     )
 
 
@@ -155,15 +151,15 @@ def test_columns_that_make_no_sense_are_refused(text):
     with pytest.raises(ConfigError) as caught:
         Columns.parse(text)
     assert str(caught.value) == (
-        f"data: columns = {text}, but it must name columns of both sides, counted from 1; "
-        "source=1 target=2 would do"
+        f"data: columns is {text}; it must be columns of both sides, counted from 1. Write "
+        f"source=1 target=2."
     )
 
 
 def test_columns_made_by_hand_are_looked_at_too():
-    with pytest.raises(ConfigError, match="columns = source=0 target=2, but it must"):
+    with pytest.raises(ConfigError, match="columns is source=0 target=2; it must"):
         Columns((0,), (2,))
-    with pytest.raises(ConfigError, match="columns = source= target=2, but it must"):
+    with pytest.raises(ConfigError, match="columns is source= target=2; it must"):
         Columns((), (2,))
 
 
@@ -181,22 +177,23 @@ def test_json_lines_are_known_by_their_name(written, name):
     assert list(read_pairs(path)) == [Pair("a\tb", "ü", str(path), 1)]
 
 
-WOULD_DO = '{"source": "a", "target": "b"} would do'
+EXAMPLE = 'Write it as {"source": "a", "target": "b"}.'
+EXAMPLE_OF_LINE = 'Write the line as {"source": "a", "target": "b"}.'
 
 
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("a\tb", f"the line is not JSON, but it must be; {WOULD_DO}"),
-        ("{'source': 1}", f"the line is not JSON, but it must be; {WOULD_DO}"),
-        ("[" * 100_000, f"the line is not JSON, but it must be; {WOULD_DO}"),
-        ("1" * 5000, f"the line is not JSON, but it must be; {WOULD_DO}"),
-        ('["a", "b"]', f"the line is JSON, but it must be an object; {WOULD_DO}"),
-        ("null", f"the line is JSON, but it must be an object; {WOULD_DO}"),
-        ('{"target": "b"}', f'"source" is missing or not a string, but it must be; {WOULD_DO}'),
+        ("a\tb", f"the line is not JSON. {EXAMPLE}"),
+        ("{'source': 1}", f"the line is not JSON. {EXAMPLE}"),
+        ("[" * 100_000, f"the line is not JSON. {EXAMPLE}"),
+        ("1" * 5000, f"the line is not JSON. {EXAMPLE}"),
+        ('["a", "b"]', f"the line is JSON, but not an object. {EXAMPLE}"),
+        ("null", f"the line is JSON, but not an object. {EXAMPLE}"),
+        ('{"target": "b"}', f'"source" is missing or not a string. {EXAMPLE_OF_LINE}'),
         (
             '{"source": "a", "target": 7}',
-            f'"target" is missing or not a string, but it must be; {WOULD_DO}',
+            f'"target" is missing or not a string. {EXAMPLE_OF_LINE}',
         ),
         ('{"source": "a", "target": " "}', BLANK_TARGET),
         ('{"source": "", "target": "b"}', BLANK_SOURCE),
@@ -204,15 +201,15 @@ WOULD_DO = '{"source": "a", "target": "b"} would do'
         ("", BLANK),
         (
             '{"source": "a\\u0000", "target": "b"}',
-            '"source" holds NUL, but it must be a line; removing it would do',
+            '"source" contains NUL; it must be one line of text. Remove it.',
         ),
         (
             '{"source": "a", "target": "b\\nc"}',
-            '"target" holds a line end, but it must be a line; removing it would do',
+            '"target" contains a line end; it must be one line of text. Remove it.',
         ),
         (
             '{"source": "a", "target": "\\ud83d"}',
-            '"target" holds half a character, but it must be a line; removing it would do',
+            '"target" contains a lone surrogate; it must be one line of text. Remove it.',
         ),
     ],
 )
@@ -233,7 +230,8 @@ def test_parallel_files_pair_line_by_line(written):
 def test_parallel_files_of_unequal_length_are_refused_with_both_counts(written, more, less):
     source, target = written("a\n" * more, "s.txt"), written("b\n" * less, "t.txt")
     assert refusal(source=source, target=target) == (
-        f"{source}: it has {more} lines, but {target} has {less}; as many lines in both would do"
+        f"{source}: it has {more} lines, but {target} has {less}. Parallel files must have "
+        f"equally many lines."
     )
     assert len(list(scan(source=source, target=target))) == min(more, less) + 1
 
@@ -253,7 +251,7 @@ def test_a_bad_line_of_parallel_files_is_named_in_its_own_file(written):
 
 def test_an_empty_parallel_file_is_called_empty(written):
     source, target = written("a\n", "s.txt"), written("", "t.txt")
-    problem = "it is empty, but it must hold a line; a file of text would do"
+    problem = "it is empty; it must hold at least one line of text."
     assert refusal(source=source, target=target) == f"{target}: {problem}"
 
 
@@ -262,29 +260,29 @@ def test_an_empty_parallel_file_is_called_empty(written):
     [
         (
             {"path": "p.tsv", "source": "s"},
-            "pairs = p.tsv, but source or target is given too; one of the two ways would do",
+            "pairs is p.tsv, but source or target is given too. Give one or the other.",
         ),
         (
             {},
-            "source = None and target = None, but both must be files; "
-            "one file of pairs, or two parallel files, would do",
+            "source is None and target is None; both must be files. Give one file of pairs, or "
+            "two parallel files.",
         ),
         (
             {"source": "s"},
-            "source = s and target = None, but both must be files; "
-            "one file of pairs, or two parallel files, would do",
+            "source is s and target is None; both must be files. Give one file of pairs, or two "
+            "parallel files.",
         ),
         (
             {"source": "-", "target": "-"},
-            "source = - and target = -, but one of them must be a file; a TSV on - would do",
+            "source and target are both -; one of them must be a file. Or give pairs = -.",
         ),
         (
             {"source": "s", "target": "t", "columns": Columns((1,), (2,))},
-            "columns = source=1 target=2, but only a TSV has columns; leaving it out would do",
+            "columns is source=1 target=2, but only a TSV has columns. Leave columns out.",
         ),
         (
             {"path": "p.jsonl", "columns": Columns((1,), (2,))},
-            "columns = source=1 target=2, but only a TSV has columns; leaving it out would do",
+            "columns is source=1 target=2, but only a TSV has columns. Leave columns out.",
         ),
     ],
 )
@@ -306,7 +304,7 @@ def test_json_lines_on_standard_input_are_known_by_the_first(monkeypatch, before
     *blank, first, second, last = from_standard_input(monkeypatch, text.encode())
     assert [error.problem for error in blank] == [BLANK] * before.count("\n")
     assert sides([first, second]) == [("a", "b\tc"), ("{", "d")]
-    assert last.problem.startswith("the line is not JSON, but it must be; ")
+    assert last.problem.startswith("the line is not JSON. ")
 
 
 @pytest.mark.parametrize(
@@ -343,4 +341,4 @@ def test_a_pipe_with_a_name_is_like_standard_input(tmp_path):
 
 def test_a_file_is_what_its_name_says(written):
     path = written('{"source": "a", "target": "b"}\n', "pairs.txt")
-    assert refusal(path).startswith(f"{path}, line 1: the line has no tab, ")
+    assert refusal(path).startswith(f"{path}, line 1: the line has no tab. ")

@@ -171,17 +171,19 @@ def test_what_cannot_be_sampled_is_refused():
     with pytest.raises(InputError) as refused:
         paired_bootstrap(a, b[1:], references, "bleu")
     assert str(refused.value) == (
-        "outputs_b = 10 lines, but it must be 11, as many as there are lists of references"
+        "the number of lines of outputs_b is 10; it must be 11, the number of lists of references."
     )
-    with pytest.raises(InputError, match=r"^outputs_a = 0 lines, but it must be at least 1$"):
+    with pytest.raises(
+        InputError, match=r"^the number of lines of outputs_a is 0; it must be at least 1.$"
+    ):
         paired_bootstrap([], [], [], "bleu")
     with pytest.raises(ConfigError) as wrong:
         paired_bootstrap(a, b, references, "bleu", samples=0, seed=-1)
     assert str(wrong.value) == (
-        "metrics: samples = 0, but it must be a whole number, at least 1; 1000 would do\n"
-        "metrics: seed = -1, but it must be a whole number, at least 0; 0 would do"
+        "metrics: samples is 0; it must be a whole number, at least 1.\n"
+        "metrics: seed is -1; it must be a whole number, at least 0."
     )
     with pytest.raises(
-        ConfigError, match=r"^metrics: name = blue, but .* or bleu:intl; bleu would do$"
+        ConfigError, match=r"^metrics: name is blue; .* or bleu:intl\. Did you mean bleu\?$"
     ):
         paired_bootstrap(a, b, references, "blue")

@@ -230,8 +230,8 @@ def test_unknown_names_are_refused_together():
     with pytest.raises(ConfigError) as refused:
         evaluate(["a"], [["a"]], ("BLEU", "cer", "exact_match"))
     assert str(refused.value) == (
-        f"metrics: name = BLEU, but it must be {choices}; bleu would do\n"
-        f"metrics: name = exact_match, but it must be {choices}; exact would do"
+        f"metrics: name is BLEU; it must be {choices}. Did you mean bleu?\n"
+        f"metrics: name is exact_match; it must be {choices}. Did you mean exact?"
     )
 
 
@@ -241,18 +241,18 @@ def test_unknown_names_are_refused_together():
         (
             ["a", "b"],
             [["a"], ["b"], ["c"]],
-            "outputs = 2 lines, but it must be 3, as many as there are lists of references",
+            "the number of lines of outputs is 2; it must be 3, the number of lists of references.",
         ),
-        ([], [], "outputs = 0 lines, but it must be at least 1"),
+        ([], [], "the number of lines of outputs is 0; it must be at least 1."),
         (
             ["a", "b"],
             [["a"], []],
-            "references of line 2 = [], but it must be a list of at least one text",
+            "references of line 2 is []; it must be a list of at least one text.",
         ),
         (
             ["a"],
             ["abc"],
-            "references of line 1 = 'abc', but it must be a list of texts; ['abc'] would do",
+            "references of line 1 is 'abc'; it must be a list of texts. Write ['abc'].",
         ),
     ],
 )

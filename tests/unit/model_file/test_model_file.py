@@ -121,8 +121,8 @@ def test_metadata_stands_under_one_key_with_its_keys_sorted(tmp_path):
 
 def test_what_is_no_model_gets_a_sentence(tmp_path):
     path = tmp_path / "model"
-    assert refused(path) == "there is no such file; the path of a file that exists would do"
-    assert refused(tmp_path) == "it is a folder, but it must be a file; a file inside it would do"
+    assert refused(path) == "there is no such file. Check the path."
+    assert refused(tmp_path) == "it is a folder, not a file. Name a file inside it."
     path.write_bytes(b"")
     assert refused(path) == DAMAGED
     path.write_bytes(os.urandom(1000))

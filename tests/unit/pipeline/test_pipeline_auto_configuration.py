@@ -311,7 +311,7 @@ def test_everything_that_is_wrong_is_said_at_once():
         "settings: Unknown setting model.depth.",
         "settings: Unknown setting train.max_step. Did you mean train.max_steps?",
         "settings: train.seed = -1, but it must be a whole number, at least 0",
-        "settings: data.normalization = NFCC, but it must be NFC, NFD, NFKC or none; ",
+        "settings: data.normalization is NFCC; it must be NFC, NFD, NFKC or none.; ",
         "settings: Unknown section serch. Did you mean search?",
     ):
         assert [line for line in found if line.startswith(start)], start

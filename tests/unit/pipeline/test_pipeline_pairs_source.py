@@ -81,16 +81,14 @@ def test_a_pipe_can_be_read_again(tmp_path):
         (("a", 3), messages.NOT_A_PAIR),
         ((b"a", b"b"), messages.NOT_A_PAIR),
         (None, messages.NOT_A_PAIR),
-        ((" ", ""), "both sides are blank, but they must hold text; removing the line would do"),
+        ((" ", ""), "both sides are blank. Remove the line."),
         (
             ("", "b"),
-            "the source is blank, but it must hold text; filling it in or removing the line "
-            "would do",
+            "the source is blank. Fill it in or remove the line.",
         ),
         (
             ("a", "\t"),
-            "the target is blank, but it must hold text; filling it in or removing the line "
-            "would do",
+            "the target is blank. Fill it in or remove the line.",
         ),
         (("a\nb", "c"), "it contains a line end; both sides must be lines. Remove it."),
         (("a", "\0c"), "it contains NUL; both sides must be lines. Remove it."),

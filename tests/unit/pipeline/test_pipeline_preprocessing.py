@@ -263,8 +263,8 @@ def test_a_note_that_cannot_be_written_leaves_none(tmp_path, monkeypatch):
     with pytest.raises(DataError) as caught:
         prepared(tmp_path, digits())
     assert str(caught.value) == (
-        f"{tmp_path / 'prepared.json'}: it cannot be written (No space left on device); "
-        "a folder with room would do"
+        f"{tmp_path / 'prepared.json'}: it cannot be written (No space left on device). Choose "
+        f"a folder with free space."
     )
     assert not list(tmp_path.glob("prepared*"))
 

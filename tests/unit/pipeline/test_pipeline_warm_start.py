@@ -176,8 +176,8 @@ def test_a_run_goes_on_from_the_model_it_began_from_alone(model, tmp_path):
 
 def test_a_vocabulary_is_extended_by_symbols():
     one, other = (Vocabulary.build([line]) for line in (["b", "b", "a"], ["c", "a"]))
-    assert one.extended(other).tokens[4:] == ("b", "a", "c")
-    assert one.extended(one) == one
+    assert one.union(other).tokens[4:] == ("b", "a", "c")
+    assert one.union(one) == one
 
 
 def test_a_model_that_did_not_copy_may_learn_to(model):

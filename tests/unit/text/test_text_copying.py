@@ -77,15 +77,15 @@ def test_weights_of_another_line_are_refused(weights, shape):
     with pytest.raises(InputError) as caught:
         replace_unknown(["<unk>"], SOURCE, weights, "copy")
     assert str(caught.value) == (
-        f"the weights have shape {shape}, but they must have a row for each of 1 tokens and a "
-        "column for each of 3 source tokens; [1, 3] would do"
+        f"the shape of the weights is {shape}; it must be [1, 3], one row for each token and "
+        f"one column for each source token."
     )
 
 
 def test_another_mode_is_refused():
     with pytest.raises(ConfigError) as caught:
         replace_unknown(["<unk>"], SOURCE, None, "guess")
-    assert str(caught.value) == "search: unknown = 'guess', but it must be copy or mark"
+    assert str(caught.value) == "search: unknown is 'guess'; it must be copy or mark."
 
 
 def test_what_is_banned_is_marked_and_not_copied():

@@ -47,5 +47,5 @@ def test_another_form_is_refused(form):
     with pytest.raises(ConfigError) as caught:
         normalize("a", form)
     assert str(caught.value) == (
-        f"text: normalization = {form!r}, but it must be NFC, NFD, NFKC or none"
+        f"text: normalization is {form!r}; it must be NFC, NFD, NFKC or none."
     )

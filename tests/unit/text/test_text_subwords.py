@@ -207,7 +207,7 @@ def test_a_damaged_model_is_refused_or_loads_but_never_crashes(learned, data):
 def test_bytes_that_are_no_model_are_refused(model):
     with pytest.raises(ValueError, match=r"^subword model cannot be loaded \(") as caught:
         Subwords(model)
-    assert str(caught.value).endswith("), but it must be a sentencepiece model")
+    assert str(caught.value).endswith("); it must be a sentencepiece model.")
 
 
 @pytest.mark.parametrize("corpus", [[], [""], [" ", "\u2028\x85"]])
@@ -215,7 +215,7 @@ def test_lines_without_text_are_refused(corpus):
     with pytest.raises(InputError) as caught:
         train_subwords(corpus, 40, "bpe", seed=0)
     assert str(caught.value) == (
-        "no line has text in it, but subwords must be learned from at least one"
+        "no line has text in it; subwords are learned from at least one. Add lines."
     )
 
 
@@ -223,15 +223,15 @@ def test_wrong_settings_are_refused_all_at_once():
     with pytest.raises(ConfigError) as caught:
         train_subwords(CORPUS, 0, "wordpiece", seed=0)
     assert str(caught.value) == (
-        "text: subword kind = 'wordpiece', but it must be unigram or bpe\n"
-        "text: vocabulary_size = 0, but it must be at least 1"
+        "text: subword kind is 'wordpiece'; it must be unigram or bpe.\n"
+        "text: vocabulary_size is 0; it must be at least 1."
     )
 
 
 def test_half_a_surrogate_pair_is_refused(learned):
     sentence = (
-        r"^character 3 of the line = U\+D83D, but it must be one that UTF-8 can hold; "
-        "U\\+FFFD would do$"
+        r"^character 3 of the line is U\+D83D; UTF-8 cannot encode it\. "
+        r"Replace it by U\+FFFD\.$"
     )
     with pytest.raises(InputError, match=sentence):
         learned.tokenize("ab\ud83d")

@@ -225,45 +225,45 @@ NAMES = "characters, words, whitespace, tagged, phonemes or subwords"
 @pytest.mark.parametrize(
     ("value", "sentence"),
     [
-        (["words"], "tokenizer = ['words'], but it must be an object with a kind"),
-        ({}, f"tokenizer kind = None, but it must be {NAMES}"),
-        ({"kind": "word"}, f"tokenizer kind = 'word', but it must be {NAMES}"),
-        ({"kind": ["words"]}, f"tokenizer kind = ['words'], but it must be {NAMES}"),
+        (["words"], "tokenizer is ['words']; it must be an object with a kind."),
+        ({}, f"tokenizer kind is None; it must be {NAMES}."),
+        ({"kind": "word"}, f"tokenizer kind is 'word'; it must be {NAMES}."),
+        ({"kind": ["words"]}, f"tokenizer kind is ['words']; it must be {NAMES}."),
         (
             {"kind": "words", "model": ""},
-            "tokenizer words has ['kind', 'model'], but it must have ['kind']",
+            "tokenizer words has the keys ['kind', 'model']; it must have ['kind'].",
         ),
         (
             {"kind": "phonemes"},
-            "tokenizer phonemes has ['kind'], but it must have ['form', 'kind']",
+            "tokenizer phonemes has the keys ['kind']; it must have ['form', 'kind'].",
         ),
         (
             {"kind": "phonemes", "form": "NFX"},
-            "form of phonemes = 'NFX', but it must be NFC, NFD, NFKC or none",
+            "form of phonemes is 'NFX'; it must be NFC, NFD, NFKC or none.",
         ),
         (
             {"kind": "phonemes", "form": ["NFC"]},
-            "form of phonemes = ['NFC'], but it must be NFC, NFD, NFKC or none",
+            "form of phonemes is ['NFC']; it must be NFC, NFD, NFKC or none.",
         ),
         (
             {"kind": "subwords"},
-            "tokenizer subwords has ['kind'], but it must have ['kind', 'model']",
+            "tokenizer subwords has the keys ['kind']; it must have ['kind', 'model'].",
         ),
         (
             {"kind": "subwords", "model": 7},
-            "subword model = 7, but it must be bytes in base64",
+            "subword model is 7; it must be bytes in base64.",
         ),
         (
             {"kind": "subwords", "model": "a*b="},
-            "subword model = 'a*b=', but it must be bytes in base64",
+            "subword model is 'a*b='; it must be bytes in base64.",
         ),
         (
             {"kind": "subwords", "model": "é"},
-            "subword model = 'é', but it must be bytes in base64",
+            "subword model is 'é'; it must be bytes in base64.",
         ),
         (
             {"kind": "subwords", "model": ""},
-            "subword model is empty, but it must be a sentencepiece model",
+            "subword model is empty; it must be a sentencepiece model.",
         ),
     ],
 )

@@ -52,16 +52,16 @@ def test_what_is_saved_is_what_is_read(tmp_path):
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        (b"a 1 2\n", "line 1: it must hold how many words there are"),
-        (b"1 0\n", "line 1: it must hold how many words there are"),
-        (b"2 2\na 1 2\nb 1\n", "line 3: it has 1 numbers, but it must have 2"),
-        (b"2 2\na 1 2 3\n", "line 2: it has 3 numbers, but it must have 2"),
-        (b"2 2\na b 1 2\n", "line 2: it has 3 numbers, but it must have 2"),
-        (b"1 2\n   1 2\n", "line 2: it has 3 numbers, but it must have 2"),
-        (b"1 2\na\n", "line 2: it has 1 numbers, but it must have 2"),
-        (b"1 2\na 1 x\n", "line 2: its numbers are no numbers"),
-        (b"1 2\na 1 nan\n", "line 2: its numbers are no numbers"),
-        (b"\xff\xfe", "it is no text in UTF-8"),
+        (b"a 1 2\n", "line 1: it must hold the number of words"),
+        (b"1 0\n", "line 1: it must hold the number of words"),
+        (b"2 2\na 1 2\nb 1\n", "line 3: its vector has 1 numbers; it must have 2."),
+        (b"2 2\na 1 2 3\n", "line 2: its vector has 3 numbers; it must have 2."),
+        (b"2 2\na b 1 2\n", "line 2: its vector has 3 numbers; it must have 2."),
+        (b"1 2\n   1 2\n", "line 2: its vector has 3 numbers; it must have 2."),
+        (b"1 2\na\n", "line 2: its vector has 1 numbers; it must have 2."),
+        (b"1 2\na 1 x\n", "line 2: a number of its vector is not a finite number"),
+        (b"1 2\na 1 nan\n", "line 2: a number of its vector is not a finite number"),
+        (b"\xff\xfe", "it is not text in UTF-8"),
     ],
 )
 def test_what_holds_no_vectors_is_named(tmp_path, content, problem):
@@ -86,5 +86,7 @@ def test_words_of_like_company_are_neighbours_and_twice_the_same(method):
 
 
 def test_words_that_are_too_rare_are_said():
-    with pytest.raises(ConfigError, match="min_count = 9, but no token is seen so many times"):
+    with pytest.raises(
+        ConfigError, match=r"min_count is 9, but no token occurs so often\. Set min_count = 1\."
+    ):
         train_word_vectors([["a", "b"]], WordVectorConfig(min_count=9))

@@ -45,6 +45,5 @@ def test_a_matrix_of_another_vocabulary_is_refused(matrix, shape):
     with pytest.raises(InputError) as caught:
         embed(["a"], ABC, matrix)
     assert str(caught.value) == (
-        f"the matrix has shape {shape}, but it must have a row for each of the 7 symbols; "
-        "[7, E] would do"
+        f"the shape of the matrix is {shape}; it must be [7, E], one row for each of the 7 tokens."
     )

@@ -46,8 +46,8 @@ def test_a_bound_that_leaves_no_room_is_refused(max_size):
     with pytest.raises(ConfigError) as caught:
         Vocabulary.build([["a"]], max_size)
     assert str(caught.value) == (
-        f"text: max_size = {max_size}, but it must leave room for a token beside the four "
-        "specials; 5 or more would do"
+        f"text: max_size is {max_size}; it must be at least 5: 4 special tokens and one of the "
+        f"text."
     )
 
 
@@ -78,7 +78,7 @@ def test_a_text_symbol_that_looks_like_a_special_is_an_ordinary_symbol():
 
 @pytest.mark.parametrize("i", [-1, 5, 6])
 def test_an_id_that_there_is_not_is_refused(i):
-    with pytest.raises(InputError, match=f"^id = {i}, but it must be at least 0 and below 5$"):
+    with pytest.raises(InputError, match=f"^id is {i}; it must be at least 0 and below 5.$"):
         Vocabulary((*SPECIAL_TOKENS, "a")).decode([4, i])
 
 
@@ -95,7 +95,8 @@ def test_a_vocabulary_of_nothing_but_the_unknown_is_refused():
     with pytest.raises(ConfigError) as caught:
         Vocabulary.build(["abca", "ab"], min_count=4)
     assert str(caught.value) == (
-        "text: min_count = 4, but no token of a side is seen so many times; 3 would do"
+        "text: min_count is 4, but the most frequent token of a side occurs 3 times. Set "
+        "min_count = 3 or less."
     )
 
 
@@ -117,31 +118,31 @@ def test_every_token_of_the_text_is_known_and_comes_back_also_from_json(lines):
 @pytest.mark.parametrize(
     ("value", "sentence"),
     [
-        ({"a": 1}, "vocabulary is of type dict, but it must be a list of strings"),
-        ("abcd", "vocabulary is of type str, but it must be a list of strings"),
-        (None, "vocabulary is of type NoneType, but it must be a list of strings"),
-        ([*SPECIAL_TOKENS, 7], "vocabulary[4] is of type int, but it must be a string"),
+        ({"a": 1}, "vocabulary is of type dict; it must be a list of strings."),
+        ("abcd", "vocabulary is of type str; it must be a list of strings."),
+        (None, "vocabulary is of type NoneType; it must be a list of strings."),
+        ([*SPECIAL_TOKENS, 7], "vocabulary[4] is of type int; it must be a string."),
         (
             [*SPECIAL_TOKENS, "b", None],
-            "vocabulary[5] is of type NoneType, but it must be a string",
+            "vocabulary[5] is of type NoneType; it must be a string.",
         ),
-        ([*SPECIAL_TOKENS, "b", ["b"]], "vocabulary[5] is of type list, but it must be a string"),
+        ([*SPECIAL_TOKENS, "b", ["b"]], "vocabulary[5] is of type list; it must be a string."),
         (
             [*SPECIAL_TOKENS, "b", "é", "é"],
-            r"vocabulary[6] = '\xe9', but it must be new: it stands at 5",
+            r"vocabulary[6] is '\xe9'; it must be a new token, but vocabulary[5] is the same.",
         ),
         (
             [*SPECIAL_TOKENS, "a\ud800"],
-            r"vocabulary[4] = 'a\ud800', but it must be text that UTF-8 can hold",
+            r"vocabulary[4] is 'a\ud800'; it must be text that UTF-8 can encode.",
         ),
-        ([], "vocabulary lacks the specials, but it must begin with <pad> <unk> <s> </s>"),
+        ([], "vocabulary must begin with the special tokens <pad> <unk> <s> </s>."),
         (
             ["<pad>", "<s>", "<unk>", "</s>", "a"],
-            "vocabulary lacks the specials, but it must begin with <pad> <unk> <s> </s>",
+            "vocabulary must begin with the special tokens <pad> <unk> <s> </s>.",
         ),
         (
             [*SPECIAL_TOKENS[:3], "a", "</s>"],
-            "vocabulary lacks the specials, but it must begin with <pad> <unk> <s> </s>",
+            "vocabulary must begin with the special tokens <pad> <unk> <s> </s>.",
         ),
     ],
 )
@@ -151,12 +152,12 @@ def test_what_is_no_vocabulary_is_refused(value, sentence):
 
 
 def test_a_vocabulary_made_by_hand_is_checked_too():
-    with pytest.raises(ValueError, match=r"must begin with <pad> <unk> <s> </s>$"):
+    with pytest.raises(ValueError, match=r"must begin with <pad> <unk> <s> </s>\.$"):
         Vocabulary(("a", "b"))
 
 
 def test_a_symbol_of_a_million_characters_does_not_flood_the_sentence():
-    with pytest.raises(ValueError, match=r"it stands at 4$") as caught:
+    with pytest.raises(ValueError, match=r"vocabulary\[4\] is the same\.$") as caught:
         Vocabulary((*SPECIAL_TOKENS, "a" * 10**6, "a" * 10**6))
     assert len(str(caught.value)) < 120
 

@@ -152,7 +152,7 @@ def test_unknown_symbols_are_copied_from_where_the_model_looked_or_marked():
         assert Translator(saved(name)).translate("aXbYc", unknown="mark", **unknown).text == "�����"
     assert Translator(saved("cho2014")).translate("aXbYc", **unknown).text == "�����"
     assert refusal(ConfigError, Translator(saved()).translate, "a", unknown="drop") == (
-        "search: unknown = 'drop', but it must be copy or mark"
+        "search: unknown is 'drop'; it must be copy or mark."
     )
 
 
