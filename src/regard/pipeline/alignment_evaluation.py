@@ -45,7 +45,7 @@ def evaluate_alignments(
     progress: Callable[[int], None] | None = None,
 ) -> MetricScore:
     """Force every target through the model, and score where it looked."""
-    if translator.models[0].looks is None:
+    if translator.models[0].attention_shape is None:
         problem = "the model has no attention, but alignments are read from it"
         raise ConfigError("evaluate", [f"{problem}; one that looks, as bahdanau2015, would do"])
     predicted = []

@@ -77,7 +77,7 @@ class LastDecoderConfig(CustomDecoderConfig):
 
 @register_decoder("last", config=LastDecoderConfig)
 class LastDecoder(Decoder):
-    looks = None
+    attention_shape = None
 
     @classmethod
     def from_config(cls, config, embedding_size, encoder, summary_size):
@@ -293,4 +293,4 @@ def test_a_score_of_ones_own_is_built_with_its_widths():
     config: ModelConfig = preset("bahdanau2015")(**SIZES["bahdanau2015"], score="mine")
     decoder = build(config, 9, 9).decoder
     assert decoder.attention.score.sizes == (7, 14, 11)
-    assert decoder.slow_because == "its score is Mine"
+    assert decoder.why_stepwise == "its score is Mine"

@@ -71,7 +71,7 @@ def test_only_what_changes_is_copied():
     # rows of one source change places: their states move, what they look at need not
     swapped = stepped.gather(np.array([1, 0, 2]))
     assert swapped.memories[0] is several.memories[0]
-    assert torch.equal(swapped.states[0].shown[:3], stepped.states[0].shown[[1, 0, 2]])
+    assert torch.equal(swapped.states[0].output[:3], stepped.states[0].output[[1, 0, 2]])
     left = swapped.gather(np.array([2]))
     assert torch.equal(left.memories[0].keys[0], tiles.memories[0].keys[0])
     # of two tiles only the one that lost a row is filled anew
