@@ -66,7 +66,7 @@ def build_for(config: ModelConfig, source: TextProcessor, target: TextProcessor)
     model = build(config, len(source.vocabulary), len(target.vocabulary))
     if model.readout.pointer is not None:
         ids = source.vocabulary.ids_in(target.vocabulary)
-        model.readout.pointer.words.copy_(torch.tensor(ids))
+        model.readout.pointer.target_ids.copy_(torch.tensor(ids))
     return model
 
 

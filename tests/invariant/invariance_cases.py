@@ -73,7 +73,7 @@ def random_model(name, sizes, symbols):
     built = build(config, symbols, symbols).eval()
     if name == "copies":
         # an end may be copied too, so that some lines are done sooner than others
-        built.readout.pointer.words[4:] = torch.arange(3, symbols - 1)
+        built.readout.pointer.target_ids[4:] = torch.arange(3, symbols - 1)
     for parameter in built.parameters():
         if parameter.dim() > 1:
             nn.init.normal_(parameter, std=0.2 if name == "vaswani2017" else 0.7)

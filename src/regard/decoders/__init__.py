@@ -1,1 +1,1 @@
-"""Write the target word by word: each decoder starts, steps and unrolls by one contract."""
+"""Decoders, which generate the target token by token: all start, step and unroll alike."""

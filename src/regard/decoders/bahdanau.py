@@ -1,4 +1,4 @@
-"""The decoder that looks before it moves (Bahdanau et al. 2015)."""
+"""Bahdanau's decoder: attend, then step (look-then-move; Bahdanau et al. 2015)."""
 
 from typing import final
 
@@ -11,7 +11,12 @@ from typing_extensions import override
 from regard import kernels
 from regard.decoders.base import Decoder, DecoderStep, unroll_by_steps
 from regard.decoders.initial_state import InitialState
-from regard.decoders.recurrent import RecurrentState, covered, look, start
+from regard.decoders.recurrent import (
+    RecurrentState,
+    attend,
+    initial_memory_and_state,
+    updated_coverage,
+)
 from regard.decoders.unrolling import explain_recurrence, score_parameters, why_not_one_op
 from regard.nn.attention import Attention, Memory
 from regard.nn.cells import CellState
@@ -21,12 +26,12 @@ from regard.nn.recurrent_stack import RecurrentStack
 
 @final
 class BahdanauDecoder(Decoder[RecurrentState, Memory]):
-    """A recurrence whose input at every step is the last word and what attention found for it.
+    """A recurrence whose input at every step is the previous token and the context.
 
-    c_i = Σ_j α_ij h_j        α_i = softmax_j score(s_{i−1}, h_j)        the old state asks
+    c_i = Σ_j α_ij h_j        α_i = softmax_j score(s_{i−1}, h_j)        the query is the old state
     s_i = f([E y_{i−1}; c_i], s_{i−1})                                   A.2.2 of the paper
 
-    With several layers the top one's old state asks, and the context enters the first.
+    With several layers the query is the top layer's old state, and the context enters the first.
     """
 
     def __init__(
@@ -61,7 +66,9 @@ class BahdanauDecoder(Decoder[RecurrentState, Memory]):
 
     @override
     def start(self, encoded: EncoderOutput) -> tuple[Memory, RecurrentState]:
-        return start(self.stack.layers, self.initial_state, self.attention, encoded)
+        return initial_memory_and_state(
+            self.stack.layers, self.initial_state, self.attention, encoded
+        )
 
     @override
     def step(
@@ -73,14 +80,15 @@ class BahdanauDecoder(Decoder[RecurrentState, Memory]):
         forced_weights: Float[Tensor, "B L H S"] | None = None,
         need_weights: bool = True,
     ) -> tuple[RecurrentState, DecoderStep]:
-        here = None if forced_weights is None else forced_weights[:, None]
+        forced = None if forced_weights is None else forced_weights[:, None]
         query = state.output[:, None]
-        contexts, weights = look(self.attention, query, memory, state, here, need_weights)
+        contexts, weights = attend(self.attention, query, memory, state, forced, need_weights)
         c = contexts[:, 0]
-        shown, layers = self.stack.step(torch.cat([previous, c], dim=-1), state.layers)
-        moved = RecurrentState(state.position + 1, layers, shown, covered(state, weights))
-        shown_weights = weights[:, 0] if weights is not None and need_weights else None
-        return moved, DecoderStep(state.output, shown, c, shown_weights)
+        output, layers = self.stack.step(torch.cat([previous, c], dim=-1), state.layers)
+        coverage = updated_coverage(state, weights)
+        next_state = RecurrentState(state.position + 1, layers, output, coverage)
+        step_weights = weights[:, 0] if weights is not None and need_weights else None
+        return next_state, DecoderStep(state.output, output, c, step_weights)
 
     @override
     def unroll(
@@ -110,7 +118,7 @@ class BahdanauDecoder(Decoder[RecurrentState, Memory]):
         memory: Memory,
         need_weights: bool,
     ) -> tuple[RecurrentState, DecoderStep]:
-        """Project the words and the memory first, since W [y; c] = W_y y + Σ_j α_j W_c h_j."""
+        """Project the tokens and the memory first, since W [y; c] = W_y y + Σ_j α_j W_c h_j."""
         cell, (initial,) = self.stack.layers[0], state.layers
         sizes = [previous.shape[-1], memory.values.shape[-1]]
         W_y, W_c = cell.W.weight.split_with_sizes(sizes, dim=1)

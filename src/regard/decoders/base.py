@@ -1,9 +1,8 @@
-"""What search and training need of a decoder: start, step, unroll.
+"""The interface of decoders, for search and training: start, step, unroll.
 
-A decoder sees embedded words and an encoded source; words and logits are not its business.
-Attention weights are [B,L,H,S] at a step and [B,T,L,H,S] along a line, whatever the decoder:
-L layers that attend, H heads in each. Weights forced from outside have the same shape, with NaN
-where the model is free.
+A decoder gets embedded tokens and an encoded source; the model embeds tokens and computes logits.
+Attention weights are [B,L,H,S] at a step and [B,T,L,H,S] for a sequence, for every decoder:
+L layers that attend, H heads in each. Forced weights have the same shape; NaN means free.
 """
 
 from abc import ABC, abstractmethod
@@ -14,6 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from regard.decoders import messages
 from regard.kernels import Alternatives, Call, Decision, Implementation
 from regard.nn.encoder_output import EncoderOutput
 from regard.nn.tensor_record import TensorRecord, map_tensors
@@ -21,9 +21,9 @@ from regard.nn.tensor_record import TensorRecord, map_tensors
 
 @dataclass(frozen=True)
 class DecoderState(TensorRecord):
-    """What a decoder carries from step to step; `position` is how many words it has been fed.
+    """The state of a decoder; `position` is the number of tokens it has been fed.
 
-    Only states that have been fed equally many words can be joined.
+    Only states with the same position can be joined.
     """
 
     position: Int[Tensor, "B"]
@@ -31,7 +31,7 @@ class DecoderState(TensorRecord):
 
 @dataclass(frozen=True)
 class DecoderStep(TensorRecord):
-    """What one target position yields, or each of T; None where a decoder has no such thing."""
+    """The outputs at one target position, or at T of them; None if a decoder lacks one."""
 
     old_state: Float[Tensor, "B *T D"] | None
     new_state: Float[Tensor, "B *T D"]
@@ -40,7 +40,7 @@ class DecoderStep(TensorRecord):
 
 
 def zero_position(encoded: EncoderOutput) -> Int[Tensor, "B"]:
-    """The position before the first word, for each row."""
+    """Return the position before the first token, for each row."""
     return torch.zeros(encoded.mask.shape[0], dtype=torch.long, device=encoded.mask.device)
 
 
@@ -49,16 +49,16 @@ MemoryT = TypeVar("MemoryT", bound=TensorRecord)
 
 
 class Decoder(nn.Module, ABC, Generic[StateT, MemoryT]):
-    """Moves from state to state, looking back at a memory that never changes."""
+    """A state machine that attends to a memory, which does not change."""
 
     state_size: int
     context_size: int | None
-    # how many layers attend, and with how many heads; None without attention
+    # number of layers that attend, and of their heads; None without attention
     attention_shape: tuple[int, int] | None
 
     @abstractmethod
     def start(self, encoded: EncoderOutput) -> tuple[MemoryT, StateT]:
-        """Prepare the memory of a source, once, and the state before the first word."""
+        """Return the memory of a source, and the state before the first token."""
 
     @abstractmethod
     def step(
@@ -70,7 +70,7 @@ class Decoder(nn.Module, ABC, Generic[StateT, MemoryT]):
         forced_weights: Float[Tensor, "B L H S"] | None = None,
         need_weights: bool = True,
     ) -> tuple[StateT, DecoderStep]:
-        """Move by one word, the one just written."""
+        """Feed the previous token and return the next state."""
 
     def unroll(
         self,
@@ -81,7 +81,7 @@ class Decoder(nn.Module, ABC, Generic[StateT, MemoryT]):
         forced_weights: Float[Tensor, "B T L H S"] | None = None,
         need_weights: bool = True,
     ) -> tuple[StateT, DecoderStep]:
-        """Move along given words: what T steps do, all at once where the decoder can."""
+        """Feed given tokens: the same as T steps, at once if the decoder can."""
         return unroll_by_steps(
             self, state, previous, memory, forced_weights=forced_weights, need_weights=need_weights
         )
@@ -105,12 +105,12 @@ def unroll_by_steps(
     forced_weights: Float[Tensor, "B T L H S"] | None = None,
     need_weights: bool = True,
 ) -> tuple[StateT, DecoderStep]:
-    """Step along given words one by one: the definition of `unroll`."""
+    """Feed given tokens one by one: the definition of `unroll`."""
     steps = []
-    for t, word in enumerate(previous.unbind(dim=1)):
-        here = None if forced_weights is None else forced_weights[:, t]
+    for t, token in enumerate(previous.unbind(dim=1)):
+        forced = None if forced_weights is None else forced_weights[:, t]
         state, step = decoder.step(
-            state, word, memory, forced_weights=here, need_weights=need_weights
+            state, token, memory, forced_weights=forced, need_weights=need_weights
         )
         steps.append(step)
     return state, stack_steps(steps)
@@ -118,19 +118,17 @@ def unroll_by_steps(
 
 UNROLLING = Alternatives[Decoder[Any, Any]](
     (
-        Implementation(
-            Decoder.unroll, "at once", "one call for all positions", lambda x: x.why_stepwise
-        ),
-        Implementation(unroll_by_steps, "step by step", "every decoder can"),
+        Implementation(Decoder.unroll, "at once", messages.ONE_CALL, lambda x: x.why_stepwise),
+        Implementation(unroll_by_steps, "step by step", messages.EVERY_DECODER),
     )
 )
 
 
 def stack_steps(steps: list[DecoderStep]) -> DecoderStep:
-    """Lay steps side by side along T."""
+    """Stack steps along T."""
     return map_tensors(lambda *parts: torch.stack(parts, dim=1), *steps)
 
 
 def only_step(steps: DecoderStep) -> DecoderStep:
-    """Return the one step of a line of one word."""
+    """Return the only step of a sequence of one token."""
     return map_tensors(lambda part: part[:, 0], steps)

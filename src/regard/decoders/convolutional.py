@@ -1,4 +1,4 @@
-"""The decoder of causal convolutions that looks in every layer (Gehring et al. 2017)."""
+"""The decoder of causal gated convolutions, with attention in every layer (Gehring et al. 2017)."""
 
 from dataclasses import dataclass
 from typing import final
@@ -25,13 +25,13 @@ class ConvolutionalState(DecoderState):
 
 @final
 class ConvolutionalDecoder(Decoder[ConvolutionalState, Memory]):
-    """In every layer a causal gated convolution, then a look at the source (§3.2, §3.3).
+    """In every layer a causal gated convolution, then cross-attention (§3.2, §3.3).
 
     h_i = (GLU(conv_k h) + h)_i·√½        d_i = W_d h_i + b_d + g_i        α_i = softmax_j d_i·z_j
     c_i = √m Σ_j α_ij (z_j + e_j)         h_i ← (h_i + c_i)·√½
 
-    m is the true length of the source; g_i is the embedding, position included, of the last
-    word. Maps stand where two widths differ.
+    m is the true length of the source; g_i is the embedding of the previous token, with its
+    position. If two widths differ, a linear map connects them.
     """
 
     def __init__(
@@ -68,9 +68,9 @@ class ConvolutionalDecoder(Decoder[ConvolutionalState, Memory]):
     def start(self, encoded: EncoderOutput) -> tuple[Memory, ConvolutionalState]:
         B = encoded.mask.shape[0]
         keys, values = self.fit_keys(encoded.keys), self.fit_values(encoded.values)
-        void = keys.new_zeros(B, self.margin, self.hidden_size)
+        zeros = keys.new_zeros(B, self.margin, self.hidden_size)
         memory = self.attention.remember(keys, values, encoded.mask)
-        return memory, ConvolutionalState(zero_position(encoded), (void,) * len(self.blocks))
+        return memory, ConvolutionalState(zero_position(encoded), (zeros,) * len(self.blocks))
 
     @override
     def step(
@@ -82,9 +82,9 @@ class ConvolutionalDecoder(Decoder[ConvolutionalState, Memory]):
         forced_weights: Float[Tensor, "B L H S"] | None = None,
         need_weights: bool = True,
     ) -> tuple[ConvolutionalState, DecoderStep]:
-        here = None if forced_weights is None else forced_weights[:, None]
+        forced = None if forced_weights is None else forced_weights[:, None]
         state, steps = self.unroll(
-            state, previous[:, None], memory, forced_weights=here, need_weights=need_weights
+            state, previous[:, None], memory, forced_weights=forced, need_weights=need_weights
         )
         return state, only_step(steps)
 
@@ -113,6 +113,6 @@ class ConvolutionalDecoder(Decoder[ConvolutionalState, Memory]):
             )
             h = (h + root_m * c) * 0.5**0.5
             weights.append(α)
-        shown = torch.stack(weights, dim=2)[:, :, :, None] if need_weights else None
-        moved = ConvolutionalState(state.position + T, tuple(inputs))
-        return moved, DecoderStep(None, self.leave(h), None, shown)
+        all_weights = torch.stack(weights, dim=2)[:, :, :, None] if need_weights else None
+        next_state = ConvolutionalState(state.position + T, tuple(inputs))
+        return next_state, DecoderStep(None, self.leave(h), None, all_weights)

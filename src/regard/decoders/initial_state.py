@@ -1,4 +1,4 @@
-"""Where a recurrent decoder's first states come from."""
+"""Initial states of recurrent decoders."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -13,11 +13,11 @@ from regard.nn.encoder_output import EncoderOutput
 
 
 class InitialState(nn.Module, ABC):
-    """Makes the states before the first word."""
+    """Computes the states before the first token."""
 
     @abstractmethod
     def forward(self, cells: Sequence[Cell], encoded: EncoderOutput) -> tuple[CellState, ...]:
-        """Return one state a layer."""
+        """Return one state per layer."""
 
 
 @final
@@ -27,7 +27,8 @@ class ZeroInitialState(InitialState):
     @override
     def forward(self, cells: Sequence[Cell], encoded: EncoderOutput) -> tuple[CellState, ...]:
         rows = encoded.last.shape[0]
-        return tuple(c.start(encoded.last.new_zeros(rows, c.hidden_size)) for c in cells)
+        zeros = (encoded.last.new_zeros(rows, cell.hidden_size) for cell in cells)
+        return tuple(cell.state_with_output(h) for cell, h in zip(cells, zeros, strict=True))
 
 
 @final
@@ -52,4 +53,4 @@ class MappedInitialState(InitialState):
     @override
     def forward(self, cells: Sequence[Cell], encoded: EncoderOutput) -> tuple[CellState, ...]:
         states = [torch.tanh(W_s(encoded.summary)) for W_s in self.W_s]
-        return tuple(cell.start(s) for cell, s in zip(cells, states, strict=True))
+        return tuple(cell.state_with_output(s) for cell, s in zip(cells, states, strict=True))

@@ -1,4 +1,4 @@
-"""The decoder that moves before it looks (Luong et al. 2015)."""
+"""Luong's decoder: step, then attend (move-then-look; Luong et al. 2015)."""
 
 from dataclasses import replace
 from typing import final
@@ -10,9 +10,15 @@ from torch.nn import functional
 from typing_extensions import override
 
 from regard import kernels
+from regard.decoders import messages
 from regard.decoders.base import Decoder, DecoderStep, only_step, unroll_by_steps
 from regard.decoders.initial_state import InitialState
-from regard.decoders.recurrent import RecurrentState, covered, look, start
+from regard.decoders.recurrent import (
+    RecurrentState,
+    attend,
+    initial_memory_and_state,
+    updated_coverage,
+)
 from regard.decoders.unrolling import explain_recurrence, score_parameters, why_not_one_op
 from regard.nn.attention import Attention, Memory
 from regard.nn.cells import CellState
@@ -22,11 +28,11 @@ from regard.nn.recurrent_stack import RecurrentStack
 
 @final
 class LuongDecoder(Decoder[RecurrentState, Memory]):
-    """A recurrence whose new state asks, and whose answer may be fed to the next step.
+    """A recurrence whose new state is the query, with optional input feeding.
 
     h_t = f(E y_{t−1}, h_{t−1})            or f([E y_{t−1}; h̃_{t−1}], h_{t−1}) with input feeding
     c_t = Σ_j α_tj h̄_j                     α_t = softmax_j score(h_t, h̄_j)
-    h̃_t = tanh(W_c [c_t; h_t])             what the step shows; h_t itself if not attentional
+    h̃_t = tanh(W_c [c_t; h_t])             the output of the step; h_t itself if not attentional
     """
 
     def __init__(
@@ -54,9 +60,9 @@ class LuongDecoder(Decoder[RecurrentState, Memory]):
     def why_stepwise(self) -> str | None:
         """Why `unroll` goes step by step; None if it does not."""
         if not self.input_feeding:
-            return "its score sees coverage" if self.attention.uses_coverage else None
+            return messages.COVERAGE if self.attention.uses_coverage else None
         if self.W_c is None:
-            return "it feeds a state that is not attentional"
+            return messages.NOT_ATTENTIONAL
         return why_not_one_op(self.stack, self.attention)
 
     @override
@@ -72,7 +78,9 @@ class LuongDecoder(Decoder[RecurrentState, Memory]):
 
     @override
     def start(self, encoded: EncoderOutput) -> tuple[Memory, RecurrentState]:
-        memory, state = start(self.stack.layers, self.initial_state, self.attention, encoded)
+        memory, state = initial_memory_and_state(
+            self.stack.layers, self.initial_state, self.attention, encoded
+        )
         if self.W_c is None:
             return memory, state
         return memory, replace(state, output=torch.zeros_like(state.output))
@@ -89,8 +97,8 @@ class LuongDecoder(Decoder[RecurrentState, Memory]):
     ) -> tuple[RecurrentState, DecoderStep]:
         x = torch.cat([previous, state.output], dim=-1) if self.input_feeding else previous
         h, layers = self.stack.step(x, state.layers)
-        here = None if forced_weights is None else forced_weights[:, None]
-        steps, coverage = self._show(h[:, None], state, memory, here, need_weights)
+        forced = None if forced_weights is None else forced_weights[:, None]
+        steps, coverage = self._attend(h[:, None], state, memory, forced, need_weights)
         step = only_step(steps)
         return RecurrentState(state.position + 1, layers, step.new_state, coverage), step
 
@@ -104,8 +112,8 @@ class LuongDecoder(Decoder[RecurrentState, Memory]):
         forced_weights: Float[Tensor, "B T L H S"] | None = None,
         need_weights: bool = True,
     ) -> tuple[RecurrentState, DecoderStep]:
-        fed = self.W_c if self.input_feeding else None
-        if self.why_stepwise is not None or (fed is not None and forced_weights is not None):
+        fed_W_c = self.W_c if self.input_feeding else None
+        if self.why_stepwise is not None or (fed_W_c is not None and forced_weights is not None):
             return unroll_by_steps(
                 self,
                 state,
@@ -114,11 +122,11 @@ class LuongDecoder(Decoder[RecurrentState, Memory]):
                 forced_weights=forced_weights,
                 need_weights=need_weights,
             )
-        if fed is not None:
-            return self._unroll_at_once(fed, state, previous, memory, need_weights)
+        if fed_W_c is not None:
+            return self._unroll_at_once(fed_W_c, state, previous, memory, need_weights)
         everywhere = torch.ones(previous.shape[:2], dtype=torch.bool, device=previous.device)
         h, layers = self.stack.scan(previous, state.layers, everywhere)
-        steps, _ = self._show(h, state, memory, forced_weights, need_weights)
+        steps, _ = self._attend(h, state, memory, forced_weights, need_weights)
         position = state.position + previous.shape[1]
         return RecurrentState(position, layers, steps.new_state[:, -1]), steps
 
@@ -130,18 +138,18 @@ class LuongDecoder(Decoder[RecurrentState, Memory]):
         memory: Memory,
         need_weights: bool,
     ) -> tuple[RecurrentState, DecoderStep]:
-        """Project the words and the memory first, since W_c [c; h] = Σ_j α_j C h̄_j + R h."""
+        """Project the tokens and the memory first, since W_c [c; h] = Σ_j α_j C h̄_j + R h."""
         cell, (initial,) = self.stack.layers[0], state.layers
         W_y, F = cell.W.weight.split_with_sizes([previous.shape[-1], self.state_size], dim=1)
         sizes = [memory.values.shape[-1], self.state_size]
         C, R = W_c.weight.split_with_sizes(sizes, dim=1)
         assert cell.op is not None  # noqa: S101
         score, keys = score_parameters(self.attention, memory.keys)
-        # weights sum to 1, so a bias may be pooled; where nothing is visible it is all there is
-        blind = ~memory.mask.any(dim=1, keepdim=True)
-        values = memory.values.masked_fill(blind[..., None], 0.0)
+        # weights sum to 1, so a bias can be pooled; if nothing is visible, only the bias remains
+        empty = ~memory.mask.any(dim=1, keepdim=True)
+        values = memory.values.masked_fill(empty[..., None], 0.0)
         mask = memory.mask | (
-            blind & (torch.arange(memory.mask.shape[1], device=blind.device) == 0)
+            empty & (torch.arange(memory.mask.shape[1], device=empty.device) == 0)
         )
         outputs, weights, h, c = kernels.move_then_look(
             kernels.linear(previous, W_y, bias=cell.W.bias),
@@ -157,7 +165,7 @@ class LuongDecoder(Decoder[RecurrentState, Memory]):
             F=F,
             R=R,
         )
-        weights = weights.masked_fill(blind[..., None], 0.0)
+        weights = weights.masked_fill(empty[..., None], 0.0)
         old = torch.cat([state.output[:, None], outputs[:, :-1]], dim=1)
         state = RecurrentState(
             state.position + previous.shape[1], (CellState(h, c),), outputs[:, -1]
@@ -165,7 +173,7 @@ class LuongDecoder(Decoder[RecurrentState, Memory]):
         layer_weights = weights[:, :, None, None] if need_weights else None
         return state, DecoderStep(old, outputs, weights @ memory.values, layer_weights)
 
-    def _show(
+    def _attend(
         self,
         h: Float[Tensor, "B T D"],
         state: RecurrentState,
@@ -173,10 +181,9 @@ class LuongDecoder(Decoder[RecurrentState, Memory]):
         forced_weights: Float[Tensor, "B T L H S"] | None,
         need_weights: bool,
     ) -> tuple[DecoderStep, Float[Tensor, "B S"] | None]:
-        """Look with each new state, and join it with what was found."""
-        c, weights = look(self.attention, h, memory, state, forced_weights, need_weights)
-        shown = h if self.W_c is None else torch.tanh(self.W_c(torch.cat([c, h], dim=-1)))
-        old = torch.cat([state.output[:, None], shown[:, :-1]], dim=1)
-        return DecoderStep(old, shown, c, weights if need_weights else None), covered(
-            state, weights
-        )
+        """Attend with each new state, and join it with the context."""
+        c, weights = attend(self.attention, h, memory, state, forced_weights, need_weights)
+        outputs = h if self.W_c is None else torch.tanh(self.W_c(torch.cat([c, h], dim=-1)))
+        old = torch.cat([state.output[:, None], outputs[:, :-1]], dim=1)
+        steps = DecoderStep(old, outputs, c, weights if need_weights else None)
+        return steps, updated_coverage(state, weights)

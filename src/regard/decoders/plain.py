@@ -1,4 +1,4 @@
-"""Decoders without attention: the whole source is one vector (Cho, Sutskever)."""
+"""Decoders without attention: the source is one vector (Cho, Sutskever)."""
 
 from dataclasses import dataclass, replace
 from typing import final
@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from regard import kernels
+from regard.decoders import messages
 from regard.decoders.base import Decoder, DecoderStep, unroll_by_steps, zero_position
 from regard.decoders.initial_state import InitialState
 from regard.decoders.recurrent import RecurrentState
@@ -21,9 +22,9 @@ from regard.nn.tensor_record import TensorRecord
 
 @dataclass(frozen=True)
 class FixedContext(TensorRecord):
-    """All that is left of a source besides the first state; None where that state is all.
+    """The context of a source; None if the decoder has only the initial state.
 
-    `gates` is what Cho's decoder makes of the context, once a source.
+    `gates` is the projection of the context for the gates of Cho's decoder, once per source.
     """
 
     context: Float[Tensor, "B C"] | None
@@ -52,7 +53,7 @@ class PlainDecoder(Decoder[RecurrentState, FixedContext]):
 
     @override
     def start(self, encoded: EncoderOutput) -> tuple[FixedContext, RecurrentState]:
-        return _start(self.initial_state(self.stack.layers, encoded), encoded)
+        return _initial_memory_and_state(self.initial_state(self.stack.layers, encoded), encoded)
 
     @override
     def explain(self, call: kernels.Call) -> dict[str, kernels.Decision]:
@@ -68,10 +69,10 @@ class PlainDecoder(Decoder[RecurrentState, FixedContext]):
         forced_weights: Float[Tensor, "B L H S"] | None = None,
         need_weights: bool = True,
     ) -> tuple[RecurrentState, DecoderStep]:
-        _refuse(forced_weights)
-        shown, layers = self.stack.step(self._input(previous, memory), state.layers)
-        moved = RecurrentState(state.position + 1, layers, shown)
-        return moved, DecoderStep(state.output, shown, memory.context, None)
+        _refuse_forced_weights(forced_weights)
+        output, layers = self.stack.step(self._input(previous, memory), state.layers)
+        next_state = RecurrentState(state.position + 1, layers, output)
+        return next_state, DecoderStep(state.output, output, memory.context, None)
 
     @override
     def unroll(
@@ -83,21 +84,21 @@ class PlainDecoder(Decoder[RecurrentState, FixedContext]):
         forced_weights: Float[Tensor, "B T L H S"] | None = None,
         need_weights: bool = True,
     ) -> tuple[RecurrentState, DecoderStep]:
-        _refuse(forced_weights)
+        _refuse_forced_weights(forced_weights)
         x = self._input(previous, memory)
         everywhere = torch.ones(x.shape[:2], dtype=torch.bool, device=x.device)
-        shown, layers = self.stack.scan(x, state.layers, everywhere)
-        old = torch.cat([state.output[:, None], shown[:, :-1]], dim=1)
-        moved = RecurrentState(state.position + x.shape[1], layers, shown[:, -1])
-        beside = None if memory.context is None else _beside(memory.context, previous)
-        return moved, DecoderStep(old, shown, beside, None)
+        outputs, layers = self.stack.scan(x, state.layers, everywhere)
+        old = torch.cat([state.output[:, None], outputs[:, :-1]], dim=1)
+        next_state = RecurrentState(state.position + x.shape[1], layers, outputs[:, -1])
+        contexts = None if memory.context is None else _repeat_context(memory.context, previous)
+        return next_state, DecoderStep(old, outputs, contexts, None)
 
     def _input(
         self, previous: Float[Tensor, "B *T E"], memory: FixedContext
     ) -> Float[Tensor, "B *T I"]:
         if not self.context_every_step or memory.context is None:
             return previous
-        return torch.cat([previous, _beside(memory.context, previous)], dim=-1)
+        return torch.cat([previous, _repeat_context(memory.context, previous)], dim=-1)
 
 
 @final
@@ -107,7 +108,7 @@ class ChoDecoder(Decoder[RecurrentState, FixedContext]):
     r′ = σ(W_r e + U_r h + C_r c)   z′ = σ(W_z e + U_z h + C_z c)
     n′ = tanh(W_n e + r′∘(U_n h + C_n c))
 
-    That is the GRU that resets after its product, with U h + C c in the place of U h.
+    This is the GRU with reset after, with U h + C c in the place of U h.
     """
 
     def __init__(self, cell: GRUCell, initial_state: InitialState, *, context_size: int) -> None:
@@ -121,13 +122,14 @@ class ChoDecoder(Decoder[RecurrentState, FixedContext]):
 
     @override
     def start(self, encoded: EncoderOutput) -> tuple[FixedContext, RecurrentState]:
-        memory, state = _start(self.initial_state([self.cell], encoded), encoded)
+        layers = self.initial_state([self.cell], encoded)
+        memory, state = _initial_memory_and_state(layers, encoded)
         return replace(memory, gates=self.C(memory.context)), state
 
     @property
     @override
     def why_stepwise(self) -> str:
-        return "its reset gate also gates the context"
+        return messages.GATED_CONTEXT
 
     @override
     def step(
@@ -139,11 +141,11 @@ class ChoDecoder(Decoder[RecurrentState, FixedContext]):
         forced_weights: Float[Tensor, "B L H S"] | None = None,
         need_weights: bool = True,
     ) -> tuple[RecurrentState, DecoderStep]:
-        _refuse(forced_weights)
+        _refuse_forced_weights(forced_weights)
         x, U = self.cell.W(previous), self.cell.U.weight
         h = kernels.gru_after_step(x, state.output, U, memory.gates)
-        moved = RecurrentState(state.position + 1, (CellState(h),), h)
-        return moved, DecoderStep(state.output, h, memory.context, None)
+        next_state = RecurrentState(state.position + 1, (CellState(h),), h)
+        return next_state, DecoderStep(state.output, h, memory.context, None)
 
     @override
     def unroll(
@@ -158,25 +160,22 @@ class ChoDecoder(Decoder[RecurrentState, FixedContext]):
         return unroll_by_steps(self, state, previous, memory, forced_weights=forced_weights)
 
 
-def _start(
+def _initial_memory_and_state(
     layers: tuple[CellState, ...], encoded: EncoderOutput
 ) -> tuple[FixedContext, RecurrentState]:
     state = RecurrentState(zero_position(encoded), layers, layers[-1].h)
     return FixedContext(encoded.summary), state
 
 
-def _beside(
-    context: Float[Tensor, "B C"], words: Float[Tensor, "B *T E"]
+def _repeat_context(
+    context: Float[Tensor, "B C"], embedded: Float[Tensor, "B *T E"]
 ) -> Float[Tensor, "B *T C"]:
-    """Repeat the context for each word of a line; one word needs it once."""
-    if words.ndim == 2:
+    """Repeat the context for each token of a sequence; a single token needs it once."""
+    if embedded.ndim == 2:
         return context
-    return context[:, None].expand(-1, words.shape[1], -1)
+    return context[:, None].expand(-1, embedded.shape[1], -1)
 
 
-def _refuse(forced_weights: Tensor | None) -> None:
+def _refuse_forced_weights(forced_weights: Tensor | None) -> None:
     if forced_weights is not None:
-        raise InputError(
-            "weights were forced, but this decoder has no attention; "
-            "one with attention (bahdanau, luong, convolutional, transformer) would do"
-        )
+        raise InputError(messages.NO_ATTENTION_TO_FORCE)

@@ -1,11 +1,12 @@
-"""Whether the attention and cell of a recurrent decoder are one op of `kernels`, and its arguments.
+"""Whether one op of `kernels` computes a recurrent decoder, and the arguments of the op.
 
-A decoder whose parts no op computes goes step by step, and can say why.
+Other decoders unroll step by step, and can say why.
 """
 
 from jaxtyping import Float
 from torch import Tensor
 
+from regard.decoders import messages
 from regard.kernels import OPS, Call, Decision, ScoreParameters
 from regard.nn.attention import Attention
 from regard.nn.recurrent_stack import RecurrentStack
@@ -21,24 +22,24 @@ SUPPORTED_SCORES = BilinearScore | DotScore | ScaledDotScore | TanhScore
 
 
 def why_not_one_op(stack: RecurrentStack, attention: Attention) -> str | None:
-    """Return why a decoder of these parts must go step by step; None if it need not."""
+    """Return why a decoder of these parts unrolls step by step; None if one op computes it."""
     if len(stack.layers) > 1:
-        return f"it has {len(stack.layers)} layers"
+        return messages.layers(len(stack.layers))
     if stack.layers[0].op is None:
-        return f"its cell is {type(stack.layers[0]).__name__}"
+        return messages.cell_is(type(stack.layers[0]).__name__)
     if attention.uses_coverage:
-        return "its score sees coverage"
+        return messages.COVERAGE
     if not isinstance(attention.score, SUPPORTED_SCORES):
-        return f"its score is {type(attention.score).__name__}"
+        return messages.score_is(type(attention.score).__name__)
     if attention.window is not None:
-        return "it looks through a window"
-    return "its weights are dropped in training" if attention.drops else None
+        return messages.LOCAL_WINDOW
+    return messages.DROPPED_WEIGHTS if attention.drops_weights else None
 
 
 def score_parameters(
     attention: Attention, keys: Float[Tensor, "B S A"]
 ) -> tuple[ScoreParameters, Float[Tensor, "B S A"]]:
-    """Return a score's parameters and its keys, which are multiplied by its scale, once."""
+    """Return a score's parameters, and its keys multiplied by its scale."""
     scaled = isinstance(attention.score, ScaledDotScore)
     return _parameters(attention), keys * keys.shape[-1] ** -0.5 if scaled else keys
 

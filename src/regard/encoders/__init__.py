@@ -1,1 +1,1 @@
-"""Read the source once: recurrent, convolutional or Transformer, all giving `EncoderOutput`."""
+"""Encoders: recurrent, convolutional and Transformer; all return `EncoderOutput`."""

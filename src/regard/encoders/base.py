@@ -1,4 +1,4 @@
-"""What every encoder does, so that every decoder can follow it."""
+"""The interface of encoders, which every decoder can follow."""
 
 from abc import ABC, abstractmethod
 
@@ -11,14 +11,14 @@ from regard.nn.encoder_output import EncoderOutput
 
 
 class Encoder(nn.Module, ABC):
-    """Embedded words in, keys and values out."""
+    """Maps embedded tokens to keys and values."""
 
     key_size: int
     value_size: int
 
     @abstractmethod
     def forward(self, embedded: Float[Tensor, "B S E"], mask: Bool[Tensor, "B S"]) -> EncoderOutput:
-        """Read a batch of sources."""
+        """Encode a batch of sources."""
 
     def explain(self, call: Call) -> dict[str, Decision]:
         """Return what runs in training, part by part, and why."""

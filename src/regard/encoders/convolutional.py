@@ -1,4 +1,4 @@
-"""The encoder that reads through narrow windows, all at once (Gehring et al. 2017)."""
+"""The encoder of gated convolutions (Gehring et al. 2017)."""
 
 from typing import final
 
@@ -16,7 +16,7 @@ from regard.nn.masks import last_visible
 class ConvolutionalEncoder(Encoder):
     """z^l = (GLU(conv_k z^{l−1}) + z^{l−1})·√½, z^0 = e; keys z, values z + e (§3.2, §3.3).
 
-    Maps between e's width and z's stand where the two differ, as the paper has them.
+    If the widths of e and z differ, linear maps connect them, as in the paper.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class ConvolutionalEncoder(Encoder):
     def forward(self, embedded: Float[Tensor, "B S E"], mask: Bool[Tensor, "B S"]) -> EncoderOutput:
         z = self.enter(embedded)
         for block in self.blocks:
-            # padding must look like the void beyond the line's ends
+            # hidden positions must be zero, like the padding of the convolution
             z = z.masked_fill(~mask[..., None], 0.0)
             z = block(nn.functional.pad(z, (0, 0, self.margin, self.margin)), z)
         z = self.leave(z).masked_fill(~mask[..., None], 0.0)

@@ -1,4 +1,4 @@
-"""The encoder that reads word by word (Cho, Sutskever, Bahdanau, Luong)."""
+"""The recurrent encoder (Cho, Sutskever, Bahdanau, Luong)."""
 
 from typing import final
 
@@ -17,8 +17,8 @@ from regard.nn.recurrent_stack import RecurrentStack
 class RecurrentEncoder(Encoder):
     """h_j = f(x_j, h_{j−1}) from h_0 = 0; with two directions h_j = [→h_j; ←h_j].
 
-    A reversed source is read back to front (Sutskever et al. 2014, §3.3), and its states are
-    given back in reading order.
+    A reversed source is read back to front (Sutskever et al. 2014, §3.3); its states are returned
+    in the order of the source.
     """
 
     def __init__(self, stack: RecurrentStack, *, reversed_source: bool = False) -> None:
@@ -31,8 +31,8 @@ class RecurrentEncoder(Encoder):
     def forward(self, embedded: Float[Tensor, "B S E"], mask: Bool[Tensor, "B S"]) -> EncoderOutput:
         zero = embedded.new_zeros(embedded.shape[0], self.stack.hidden_size)
         x = reverse(embedded, mask) if self.reversed_source else embedded
-        start = tuple(cell.start(zero) for cell in self.stack.layers)
-        h, states = self.stack.scan(x, start, mask)
+        initial = tuple(cell.state_with_output(zero) for cell in self.stack.layers)
+        h, states = self.stack.scan(x, initial, mask)
         h = reverse(h, mask) if self.reversed_source else h
         return EncoderOutput(h, h, mask, states[-1].h, states)
 

@@ -12,7 +12,7 @@ from regard.nn.encoder_output import EncoderOutput
 
 
 class Summary(nn.Module, ABC):
-    """What a decoder with a fixed context, or its first state, is made from."""
+    """One vector for the source, for a fixed context or an initial state."""
 
     output_size: int
 
@@ -36,7 +36,7 @@ class LastSummary(Summary):
 
 @final
 class BackwardSummary(Summary):
-    """c = ←h_1, what the backward direction holds at the end (Bahdanau et al. 2015, A.2.2)."""
+    """c = ←h_1, the final state of the backward direction (Bahdanau et al. 2015, A.2.2)."""
 
     def __init__(self, key_size: int) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ class MeanSummary(Summary):
 
 @final
 class MaxSummary(Summary):
-    """c = max_j h_j, each number by itself."""
+    """c = max_j h_j, elementwise."""
 
     def __init__(self, key_size: int) -> None:
         super().__init__()

@@ -67,7 +67,7 @@ class TiledBatch:
             memory, state = decoder.start(ids, mask)
             # a product also changes with the layout of its factors: what a decoder returns may be a
             # view, but rows that are gathered when a line leaves are none
-            memories.append(memory.whole())
+            memories.append(memory.contiguous())
             states.append(state)
         every_source = _join(memories)
         if decoder.rows_per_call(len(sources)) > size:

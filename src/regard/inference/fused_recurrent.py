@@ -82,9 +82,9 @@ class _FusedRecurrentStep(FusedStepDecoder):
         addend: Float[Tensor, "B X"],
     ) -> tuple[Float[Tensor, "B X"], Float[Tensor, "B 1 S"]]:
         """Return the projected context plus an addend, and the weights."""
-        compare = self.score.compare if isinstance(self.score, TanhScore) else self.score
+        score = self.score.score_projected if isinstance(self.score, TanhScore) else self.score
         every_tile = list(tiles(len(query)))
-        scores = [compare(query[tile, None], memory.keys[tile]) for tile in every_tile]
+        scores = [score(query[tile, None], memory.keys[tile]) for tile in every_tile]
         weights = masked_softmax(torch.cat(scores), memory.mask[:, None])
         weights = force_weights(weights, None if forced_weights is None else forced_weights[:, 0])
         if memory.values.shape[1] > MAX_PROJECTED_LENGTH:

@@ -79,7 +79,7 @@ class TableEncoder:
         x = table.index_select(0, source.t().flatten()).view(S, B, -1)
         all_visible = mask.all(dim=0).tolist()
         states = table.new_empty(B, S, D)
-        state = cell.cell.start(table.new_zeros(B, D))
+        state = cell.cell.state_with_output(table.new_zeros(B, D))
         for t in reversed(range(S)) if right_to_left else range(S):
             new = cell(x[t], recurrent_matmul(state.h), state)
             if not all_visible[t]:

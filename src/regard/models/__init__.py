@@ -1,4 +1,4 @@
-"""Whole models: the parts joined, built from a config, and wired as the papers wire them."""
+"""Models: joined from their parts, built from a config, and wired as in the papers."""
 
 from regard.models.build import build
 from regard.models.presets import PRESETS, paper_sizes, preset

@@ -1,4 +1,4 @@
-"""From a config to a model: every type of config has its builder, found by that type."""
+"""Build a model from its config: one builder for each type of config."""
 
 from functools import partial
 from typing import Any
@@ -40,7 +40,8 @@ from regard.encoders.recurrent import RecurrentEncoder
 from regard.encoders.summary import SUMMARIES
 from regard.encoders.transformer import TransformerEncoder, TransformerEncoderBlock
 from regard.errors import ConfigError
-from regard.models.combinations import problems
+from regard.models import messages
+from regard.models.combinations import combination_problems
 from regard.models.seq2seq import Seq2Seq
 from regard.nn import positions
 from regard.nn.attention import Attention, LocalWindow, MultiHeadAttention
@@ -65,28 +66,18 @@ from regard.special_tokens import EOS
 
 
 def build(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> Seq2Seq:
-    """Build a model for vocabularies of these sizes, or say everything that does not fit."""
-    found = list(problems(config))
+    """Build a model for vocabularies of these sizes, or report everything that does not fit."""
+    problems = list(combination_problems(config))
     for name, size in (("source", source_vocabulary), ("target", target_vocabulary)):
         if type(size) is not int or size <= EOS + 1:
-            found.append(
-                f"{name}_vocabulary = {size!r}, but it must be a whole number above {EOS + 1}: the "
-                "ids of PAD, UNKNOWN, BOS and EOS come first"
-            )
+            problems.append(messages.vocabulary_size(name, size, EOS + 1))
         side = config.source if name == "source" else config.target
         if side.one_hot and side.size != size:
-            found.append(
-                f"{name}.one_hot = true makes vectors as wide as the vocabulary, but {name}.size = "
-                f"{side.size} and it has {size} symbols; {name}.size = {size} would do"
-            )
+            problems.append(messages.one_hot_size(name, side.size, size))
     if config.tied_embeddings == "all" and source_vocabulary != target_vocabulary:
-        found.append(
-            "tied_embeddings = all needs one vocabulary, but the source's has "
-            f"{source_vocabulary} symbols "
-            f"and the target's {target_vocabulary}; tied_embeddings = output would do"
-        )
-    if found:
-        raise ConfigError("model", found)
+        problems.append(messages.tied_vocabularies(source_vocabulary, target_vocabulary))
+    if problems:
+        raise ConfigError("model", problems)
     source = _embedding(config.source, source_vocabulary)
     target = _embedding(config.target, target_vocabulary)
     if config.tied_embeddings == "all":
@@ -106,16 +97,16 @@ def build(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -
 
 
 def _embedding(config: EmbeddingConfig, vocabulary_size: int) -> Embedding:
-    places: positions.SinusoidalPositions | positions.LearnedPositions | None = None
+    added: positions.SinusoidalPositions | positions.LearnedPositions | None = None
     if config.positions == "sinusoidal":
-        places = positions.SinusoidalPositions(config.size, config.max_length)
+        added = positions.SinusoidalPositions(config.size, config.max_length)
     elif config.positions == "learned":
-        places = positions.LearnedPositions(config.size, config.max_length)
+        added = positions.LearnedPositions(config.size, config.max_length)
     return Embedding(
         vocabulary_size,
         None if config.one_hot else config.size,
         scale=config.size**0.5 if config.scaled else 1.0,
-        positions=places,
+        positions=added,
         zero_bos=config.zero_bos,
         dropout=config.dropout,
     )
@@ -155,20 +146,20 @@ def _encoder(config: ModelConfig) -> Encoder:
     return TransformerEncoder(size, encoder.num_layers, block, pre_norm=encoder.pre_norm)
 
 
-def _heads(
-    config: TransformerConfig, memory_sizes: tuple[int, int], *, own_words: bool
+def _multi_head_attention(
+    config: TransformerConfig, memory_sizes: tuple[int, int], *, self_attention: bool
 ) -> MultiHeadAttention:
-    places: positions.RotaryPositions | positions.RelativePositions | None = None
+    inside: positions.RotaryPositions | positions.RelativePositions | None = None
     width = config.model_size // config.num_heads
-    if own_words and config.attention_positions == "rotary":
-        places = positions.RotaryPositions(width)
-    elif own_words and config.attention_positions == "relative":
-        places = positions.RelativePositions(width, config.max_distance)
+    if self_attention and config.attention_positions == "rotary":
+        inside = positions.RotaryPositions(width)
+    elif self_attention and config.attention_positions == "relative":
+        inside = positions.RelativePositions(width, config.max_distance)
     return MultiHeadAttention(
         (config.model_size, *memory_sizes),
         config.model_size,
         config.num_heads,
-        positions=places,
+        positions=inside,
         dropout=config.dropout,
     )
 
@@ -176,7 +167,7 @@ def _heads(
 def _transformer_encoder_block(config: TransformerEncoderConfig) -> TransformerEncoderBlock:
     size = config.model_size
     return TransformerEncoderBlock(
-        _heads(config, (size, size), own_words=True),
+        _multi_head_attention(config, (size, size), self_attention=True),
         FeedForward(size, config.feed_forward_size, config.dropout),
         partial(Residual, size, pre_norm=config.pre_norm, dropout=config.dropout),
     )
@@ -187,15 +178,15 @@ def _transformer_decoder_block(
 ) -> TransformerDecoderBlock:
     size = config.model_size
     return TransformerDecoderBlock(
-        _heads(config, (size, size), own_words=True),
-        _heads(config, memory_sizes, own_words=False),
+        _multi_head_attention(config, (size, size), self_attention=True),
+        _multi_head_attention(config, memory_sizes, self_attention=False),
         FeedForward(size, config.feed_forward_size, config.dropout),
         partial(Residual, size, pre_norm=config.pre_norm, dropout=config.dropout),
     )
 
 
 def _score(config: AttentionConfig, query_size: int, key_size: int) -> ScoreFunction:
-    makers: dict[str, Any] = {
+    constructors: dict[str, Any] = {
         "additive": lambda: AdditiveScore(
             query_size, key_size, config.align_size, coverage=config.coverage
         ),
@@ -207,8 +198,8 @@ def _score(config: AttentionConfig, query_size: int, key_size: int) -> ScoreFunc
         "gaussian_learned": lambda: GaussianScore(learned=True),
         "location": lambda: LocationScore(query_size, config.max_length),
     }
-    if config.score in makers:
-        return makers[config.score]()
+    if config.score in constructors:
+        return constructors[config.score]()
     extension = extensions.find("score", config.score)
     assert extension is not None  # noqa: S101 (the config has checked it)
     return extension.cls(query_size, key_size, config.align_size)
@@ -235,9 +226,9 @@ def _initial_state(
 def _plain(
     model: ModelConfig, config: PlainDecoderConfig, encoder: Encoder, summary_size: int | None
 ) -> PlainDecoder:
-    fed = summary_size or 0 if config.context_every_step else 0
+    context_size = summary_size or 0 if config.context_every_step else 0
     return PlainDecoder(
-        _stack(config, model.target.size + fed),
+        _stack(config, model.target.size + context_size),
         _initial_state(config.initial_state, summary_size, config.hidden_size, config.num_layers),
         context_size=summary_size,
         context_every_step=config.context_every_step,
@@ -268,13 +259,13 @@ def _bahdanau(
 def _luong(
     model: ModelConfig, config: LuongDecoderConfig, encoder: Encoder, summary_size: int | None
 ) -> LuongDecoder:
-    fed = config.hidden_size if config.input_feeding else 0
+    fed_size = config.hidden_size if config.input_feeding else 0
     W_c = None
     if config.attentional:
         size = config.hidden_size
         W_c = nn.Linear(encoder.value_size + size, size, bias=config.bias)
     return LuongDecoder(
-        _stack(config, model.target.size + fed),
+        _stack(config, model.target.size + fed_size),
         _attention(config.attention, config.hidden_size, encoder.key_size),
         _initial_state(config.initial_state, summary_size, config.hidden_size, config.num_layers),
         context_size=encoder.value_size,

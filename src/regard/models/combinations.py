@@ -1,7 +1,7 @@
-"""Which parts go together: the rules, each with its sentence.
+"""Which parts can be combined.
 
-A part that is wrong by itself is refused by its own config; here, what two parts must agree on.
-The table that these rules are tested on is `tests/combinations_table.py`.
+Each config checks its own values; this module checks what two parts must agree on. The rules are
+tested on the table in `tests/combinations_table.py`.
 """
 
 from collections.abc import Iterator
@@ -20,10 +20,11 @@ from regard.config.model import (
     TransformerDecoderConfig,
     TransformerEncoderConfig,
 )
+from regard.models import messages
 
 
 def key_size(config: ModelConfig) -> int:
-    """Width of what the encoder shows."""
+    """Return the width of the encoder's output."""
     encoder = config.encoder
     if isinstance(encoder, RecurrentEncoderConfig):
         return encoder.hidden_size * (2 if encoder.bidirectional else 1)
@@ -33,18 +34,18 @@ def key_size(config: ModelConfig) -> int:
 
 
 def state_size(config: ModelConfig) -> int:
-    """Width of what a decoder's step shows as its new state."""
+    """Return the width of a decoder's new state."""
     decoder = config.decoder
     if isinstance(decoder, ConvolutionalDecoderConfig):
         return config.target.size
     if isinstance(decoder, TransformerDecoderConfig):
         return decoder.model_size
-    # a decoder of one's own may call it something else; then its target embedding must be as wide
+    # a decoder of an extension may have another name for it; then its embedding must be as wide
     return getattr(decoder, "hidden_size", config.target.size)
 
 
-def problems(config: ModelConfig) -> Iterator[str]:
-    """Say of each pair of parts that does not fit what would do."""
+def combination_problems(config: ModelConfig) -> Iterator[str]:
+    """Yield a sentence for each pair of parts that does not fit."""
     yield from _width_problems(config)
     yield from _summary_problems(config)
     yield from _initial_state_problems(config)
@@ -57,14 +58,11 @@ def _width_problems(config: ModelConfig) -> Iterator[str]:
     for name, part, side in sides:
         size = getattr(config, side).size
         if isinstance(part, TransformerConfig) and size != part.model_size:
-            yield (
-                f"{name}.model_size = {part.model_size} is not {side}.size = {size}, but a "
-                f"Transformer adds to its input; {side}.size = {part.model_size} would do"
-            )
+            yield messages.transformer_width(name, part.model_size, side, size)
 
 
-def _every_step(decoder: DecoderConfig) -> bool:
-    """Whether a fixed context is fed with every word."""
+def _feeds_context(decoder: DecoderConfig) -> bool:
+    """Return whether a fixed context is fed with every token."""
     if isinstance(decoder, PlainDecoderConfig):
         return decoder.context_every_step
     return isinstance(decoder, ChoDecoderConfig)
@@ -74,72 +72,41 @@ def _summary_problems(config: ModelConfig) -> Iterator[str]:
     encoder, decoder = config.encoder, config.decoder
     initial_state = getattr(decoder, "initial_state", None)
     plain = isinstance(decoder, PlainDecoderConfig)
-    fixed = _every_step(decoder) or (plain and "context" in config.readout.inputs)
+    fixed = _feeds_context(decoder) or (plain and "context" in config.readout.inputs)
     if config.summary == "none":
         if initial_state == "tanh":
-            yield (
-                "decoder.initial_state = tanh maps a summary, but summary = none; "
-                "summary = last would do"
-            )
+            yield messages.SUMMARY_FOR_INITIAL_STATE
         if fixed:
-            yield "the decoder's context is a summary, but summary = none; summary = last would do"
+            yield messages.SUMMARY_FOR_CONTEXT
     elif initial_state != "tanh" and not fixed:
-        yield (
-            f"summary = {config.summary}, but nothing in the decoder asks for one; "
-            "summary = none would do"
-        )
+        yield messages.unused_summary(config.summary)
     if config.summary == "backward" and not (
         isinstance(encoder, RecurrentEncoderConfig) and encoder.bidirectional
     ):
-        yield (
-            "summary = backward is the backward direction's state, but the encoder has none; "
-            "summary = last would do"
-        )
-
-
-def _mapped(config: ModelConfig) -> str:
-    """Advise an initial state that is mapped from the summary."""
-    summary = " and summary = last" if config.summary == "none" else ""
-    return f"decoder.initial_state = tanh{summary} would do"
+        yield messages.NO_BACKWARD_DIRECTION
 
 
 def _initial_state_problems(config: ModelConfig) -> Iterator[str]:
     encoder, decoder = config.encoder, config.decoder
     plain = isinstance(decoder, PlainDecoderConfig)
-    if plain and not _every_step(decoder) and getattr(decoder, "initial_state", None) == "zero":
-        yield (
-            "decoder.initial_state = zero tells the decoder nothing of the source; "
-            f"{_mapped(config)}"
-        )
+    if plain and not _feeds_context(decoder) and getattr(decoder, "initial_state", None) == "zero":
+        yield messages.nothing_of_the_source(config.summary)
     if not isinstance(decoder, RecurrentDecoderConfig | ChoDecoderConfig):
         return
     if decoder.initial_state != "copy":
         return
     if not isinstance(encoder, RecurrentEncoderConfig):
-        yield (
-            "decoder.initial_state = copy, but the encoder has no states to copy; "
-            f"{_mapped(config)}"
-        )
+        yield messages.no_states_to_copy(config.summary)
         return
     if encoder.bidirectional:
-        yield (
-            "decoder.initial_state = copy takes one state a layer, but encoder.bidirectional = "
-            f"true makes two; {_mapped(config)}"
-        )
+        yield messages.two_states_to_copy(config.summary)
     cell = getattr(decoder, "cell", "gru_before")
     if (encoder.cell == "lstm") != (cell == "lstm"):
-        yield (
-            f"decoder.initial_state = copy, but encoder.cell = {encoder.cell} and decoder.cell = "
-            f"{cell} do not carry the same things; {_mapped(config)}"
-        )
+        yield messages.other_cells_to_copy(encoder.cell, cell, config.summary)
     for name in ("hidden_size", "num_layers"):
-        theirs, ours = getattr(encoder, name), getattr(decoder, name, 1)
-        if theirs != ours:
-            yield (
-                f"decoder.initial_state = copy, but encoder.{name} = {theirs} and decoder.{name} "
-                f"= {ours}; "
-                f"{_mapped(config)}"
-            )
+        encoder_size, decoder_size = getattr(encoder, name), getattr(decoder, name, 1)
+        if encoder_size != decoder_size:
+            yield messages.other_sizes_to_copy(name, encoder_size, decoder_size, config.summary)
 
 
 def _score_problems(config: ModelConfig) -> Iterator[str]:
@@ -149,11 +116,7 @@ def _score_problems(config: ModelConfig) -> Iterator[str]:
     score = decoder.attention.score
     same_width = ("dot", "scaled_dot", "gaussian", "gaussian_learned")
     if score in same_width and decoder.hidden_size != key_size(config):
-        yield (
-            f"decoder.attention.score = {score} needs queries and keys of one width, but "
-            f"decoder.hidden_size = {decoder.hidden_size} and the encoder shows "
-            f"{key_size(config)}; decoder.attention.score = bilinear would do"
-        )
+        yield messages.score_widths(score, decoder.hidden_size, key_size(config))
 
 
 def _readout_problems(config: ModelConfig) -> Iterator[str]:
@@ -161,33 +124,17 @@ def _readout_problems(config: ModelConfig) -> Iterator[str]:
     if isinstance(config.decoder, ConvolutionalDecoderConfig | TransformerDecoderConfig):
         for name in ("old_state", "context"):
             if name in readout.inputs:
-                yield (
-                    f"readout.inputs = {name}, but this decoder has none to show; "
-                    "readout.inputs = new_state would do"
-                )
-    if config.tied_embeddings == "none":
+                yield messages.no_such_readout_input(name)
+    tied, target_size = config.tied_embeddings, config.target.size
+    if tied == "none":
         return
     for name, side in (("source", config.source), ("target", config.target)):
-        if side.one_hot and (name == "target" or config.tied_embeddings == "all"):
-            yield (
-                f"tied_embeddings = {config.tied_embeddings} shares the {name} embedding's "
-                f"matrix, but {name}.one_hot = true has none; tied_embeddings = none would do"
-            )
+        if side.one_hot and (name == "target" or tied == "all"):
+            yield messages.tied_to_one_hot(tied, name)
     width = readout.size if readout.kind != "linear" else state_size(config)
     if readout.kind == "linear" and readout.inputs != ("new_state",):
-        yield (
-            f"tied_embeddings = {config.tied_embeddings} makes the readout an embedding's matrix, "
-            "but it has "
-            f"inputs = {list(readout.inputs)}; readout.kind = tanh and readout.size = "
-            f"{config.target.size} would do"
-        )
-    elif width != config.target.size:
-        yield (
-            f"tied_embeddings = {config.tied_embeddings} needs a readout as wide as target.size = "
-            f"{config.target.size}, but it is {width} wide; target.size = {width} would do"
-        )
-    if config.tied_embeddings == "all" and config.source.size != config.target.size:
-        yield (
-            f"tied_embeddings = all needs one width, but source.size = {config.source.size} and "
-            f"target.size = {config.target.size}; tied_embeddings = output would do"
-        )
+        yield messages.tied_readout_inputs(tied, readout.inputs, target_size)
+    elif width != target_size:
+        yield messages.tied_readout_width(tied, target_size, width)
+    if tied == "all" and config.source.size != target_size:
+        yield messages.tied_widths(config.source.size, target_size)

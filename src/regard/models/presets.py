@@ -1,12 +1,11 @@
-"""The classic models by name. A preset is its paper's wiring; the sizes come from the caller.
+"""The classic models by name. A preset is its paper's wiring; the caller gives the sizes.
 
-Equations and their sources stand with the parts; what is written here is which parts, joined how.
+The parts have the equations and their sources; a preset says which parts it joins, and how.
 """
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from regard.choices import nearest
 from regard.config.model import (
     AttentionConfig,
     BahdanauDecoderConfig,
@@ -28,6 +27,7 @@ from regard.config.model import (
 )
 from regard.config.names import ScoreSetting
 from regard.errors import ConfigError
+from regard.models import messages
 
 
 def cho2014(
@@ -40,10 +40,10 @@ def cho2014(
     bidirectional: bool = False,
     dropout: float = 0.0,
 ) -> ModelConfig:
-    """RNN encoder–decoder: one vector for the whole source, seen at every step and by the readout.
+    """RNN encoder–decoder: one vector for the source, an input of every step and of the readout.
 
     (Cho et al. 2014, "Learning Phrase Representations using RNN Encoder–Decoder".) The paper's
-    decoder is a GRU of its own; with another cell or depth the context enters with the word.
+    decoder is a GRU of its own; with another cell or depth the context is joined to the embedding.
     """
     part: dict[str, Any] = {"hidden_size": hidden_size}
     decoder: DecoderConfig = ChoDecoderConfig(**part)
@@ -111,7 +111,7 @@ def bahdanau2015(
     max_length: int = 128,
     dropout: float = 0.0,
 ) -> ModelConfig:
-    """RNNsearch: the old state asks, the context enters the recurrence, the readout sees the old.
+    """RNNsearch: the query is the old state, which also enters the readout; the context is fed.
 
     (Bahdanau et al. 2015, "Neural Machine Translation by Jointly Learning to Align and Translate".)
     """
@@ -149,7 +149,7 @@ def luong2015(
     input_feeding: bool = True,
     dropout: float = 0.0,
 ) -> ModelConfig:
-    """Stacked LSTMs whose new state asks; h̃ = tanh(W_c[c; h]) is read out and fed back.
+    """Stacked LSTMs; the query is the new state; h̃ = tanh(W_c[c; h]) is read out and fed back.
 
     (Luong et al. 2015, "Effective Approaches to Attention-based Neural Machine Translation".) Two
     directions have no single state to copy, so their summary is mapped.
@@ -191,11 +191,11 @@ def gehring2017(
     max_length: int = 1024,
     dropout: float = 0.0,
 ) -> ModelConfig:
-    """ConvS2S: gated convolutions on both sides, and a look at the source in every layer.
+    """ConvS2S: gated convolutions on both sides, with cross-attention in every layer.
 
     (Gehring et al. 2017, "Convolutional Sequence to Sequence Learning".)
     """
-    words = EmbeddingConfig(
+    embedding = EmbeddingConfig(
         size=embedding_size, positions="learned", max_length=max_length, dropout=dropout
     )
     part: dict[str, Any] = {
@@ -205,8 +205,8 @@ def gehring2017(
         "dropout": dropout,
     }
     return ModelConfig(
-        source=words,
-        target=words,
+        source=embedding,
+        target=embedding,
         encoder=ConvolutionalEncoderConfig(**part),
         decoder=ConvolutionalDecoderConfig(**part),
         readout=ReadoutConfig(dropout=dropout),
@@ -228,7 +228,7 @@ def vaswani2017(
 
     (Vaswani et al. 2017, "Attention Is All You Need".)
     """
-    words = EmbeddingConfig(
+    embedding = EmbeddingConfig(
         size=model_size,
         positions="sinusoidal",
         scaled=True,
@@ -244,8 +244,8 @@ def vaswani2017(
         "dropout": dropout,
     }
     return ModelConfig(
-        source=words,
-        target=words,
+        source=embedding,
+        target=embedding,
         encoder=TransformerEncoderConfig(**part),
         decoder=TransformerDecoderConfig(**part),
         readout=ReadoutConfig(bias=False),
@@ -260,7 +260,7 @@ PRESETS: dict[str, Callable[..., ModelConfig]] = {
 
 
 class PaperSizes(NamedTuple):
-    """What a paper chose: the preset's arguments, and the words of source and target."""
+    """The sizes in a paper: the preset's arguments, and both vocabulary sizes."""
 
     sizes: dict[str, int]
     source_vocabulary: int
@@ -298,13 +298,9 @@ _PAPER_SIZES = {
 
 
 def preset(name: str) -> Callable[..., ModelConfig]:
-    """Return a preset by its name, or say which there are."""
+    """Return a preset by its name, or list the valid names."""
     if name not in PRESETS:
-        would = nearest(name, PRESETS)
-        known = ", ".join(PRESETS)
-        raise ConfigError(
-            "model", [f"preset = {name}, but it must be one of {known}; {would} would do"]
-        )
+        raise ConfigError("model", [messages.unknown_preset(name, PRESETS)])
     return PRESETS[name]
 
 

@@ -1,6 +1,6 @@
 """The whole model: p(y | x) = Π_t p(y_t | y_<t, x), from token ids to logits and to the loss.
 
-Padding is right of each line and hidden by the mask. Search is in `regard.search`.
+Padding is on the right of each sequence and hidden by the mask. Search is in `regard.search`.
 """
 
 from dataclasses import dataclass, replace
@@ -14,6 +14,7 @@ from regard.decoders.base import Decoder, DecoderState, DecoderStep
 from regard.encoders.base import Encoder
 from regard.encoders.summary import Summary
 from regard.errors import InputError
+from regard.models import messages
 from regard.nn.cross_entropy import rdrop_loss
 from regard.nn.embedding import Embedding
 from regard.nn.encoder_output import EncoderOutput
@@ -26,7 +27,7 @@ from regard.special_tokens import PAD
 
 @dataclass(frozen=True)
 class ModelOutput(TensorRecord):
-    """The logits of each next word, and the weights that led to them where asked for."""
+    """The logits of each next token, and the attention weights if they are needed."""
 
     logits: Float[Tensor, "B *T V"]
     weights: Float[Tensor, "B *T L H S"] | None
@@ -55,34 +56,34 @@ class Seq2Seq(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """Where the words are to be."""
+        """The device of the parameters, where token ids must be too."""
         return self.target_embedding.weight.device
 
     @property
     def attention_shape(self) -> tuple[int, int] | None:
-        """How many layers attend, and with how many heads; None without attention."""
+        """The number of layers that attend, and of their heads; None without attention."""
         return self.decoder.attention_shape
 
     @property
     def max_source_length(self) -> int | None:
-        """The longest source that has positions everywhere; None if any length will do."""
+        """The longest source that the model has positions for; None if there is no limit."""
         score = getattr(getattr(self.decoder, "attention", None), "score", None)
         rows = score.W.out_features if isinstance(score, LocationScore) else None
-        limits = [rows, _places(self.source_embedding)]
+        limits = [rows, _max_positions(self.source_embedding)]
         return min((limit for limit in limits if limit is not None), default=None)
 
     @property
     def max_target_length(self) -> int | None:
-        """The most words that can be fed, BOS among them; None if there is no limit."""
-        return _places(self.target_embedding)
+        """The most tokens that can be fed, including BOS; None if there is no limit."""
+        return _max_positions(self.target_embedding)
 
     def encode(self, source: Int[Tensor, "B S"], source_mask: Bool[Tensor, "B S"]) -> EncoderOutput:
-        """Encode a batch of sources; one hidden position stands for a batch with none at all."""
+        """Encode a batch of sources; a batch without positions gets a hidden one."""
         source, source_mask = nonempty_source(source, source_mask)
         return self.summarize(self.encoder(self.source_embedding(source), source_mask))
 
     def summarize(self, encoded: EncoderOutput) -> EncoderOutput:
-        """Add the summary, if the model has one, to what the encoder returns."""
+        """Add the summary, if the model has one, to the encoder's output."""
         return encoded if self.summary is None else replace(encoded, summary=self.summary(encoded))
 
     def start(
@@ -103,103 +104,100 @@ class Seq2Seq(nn.Module):
     def step(
         self,
         state: DecoderState,
-        words: Int[Tensor, "B"],
+        tokens: Int[Tensor, "B"],
         memory: TensorRecord,
         *,
         forced_weights: Float[Tensor, "B L H S"] | None = None,
         need_weights: bool = True,
     ) -> tuple[DecoderState, ModelOutput]:
-        """Feed the words just written, BOS at first, and score the next ones.
+        """Feed the previous tokens, BOS at first, and score the next ones.
 
-        Imposed weights are used as they are given; NaN leaves the model's own.
+        `forced_weights` replace the model's attention weights; NaN leaves the model's own.
         """
-        self._refuse_other_shapes(forced_weights, (words.shape[0],))
-        previous = self.target_embedding(words[:, None], state.position)[:, 0]
+        self._check_shape(forced_weights, (tokens.shape[0],))
+        previous = self.target_embedding(tokens[:, None], state.position)[:, 0]
         state, step = self.decoder.step(
             state,
             previous,
-            _looked_at(memory),
+            _decoder_memory(memory),
             forced_weights=forced_weights,
             need_weights=need_weights,
         )
-        logits = self.readout(self._join(step, previous), _pointing(step, memory))
+        logits = self.readout(self._readout_input(step, previous), _pointer_query(step, memory))
         return state, ModelOutput(logits, step.weights)
 
     def unroll(
         self,
         state: DecoderState,
-        words: Int[Tensor, "B T"],
+        tokens: Int[Tensor, "B T"],
         memory: TensorRecord,
         *,
         forced_weights: Float[Tensor, "B T L H S"] | None = None,
         need_weights: bool = True,
     ) -> tuple[DecoderState, ModelOutput]:
-        """Feed given words and score what follows each of them."""
-        if words.shape[1] == 0:
-            raise InputError("no words were fed, but a decoder needs one; BOS would do")
-        self._refuse_other_shapes(forced_weights, tuple(words.shape))
-        previous = self.target_embedding(words, state.position)
+        """Feed given tokens and score the token after each of them."""
+        if tokens.shape[1] == 0:
+            raise InputError(messages.NO_TOKENS)
+        self._check_shape(forced_weights, tuple(tokens.shape))
+        previous = self.target_embedding(tokens, state.position)
         state, steps = self.decoder.unroll(
             state,
             previous,
-            _looked_at(memory),
+            _decoder_memory(memory),
             forced_weights=forced_weights,
             need_weights=need_weights,
         )
-        logits = self.readout(self._join(steps, previous), _pointing(steps, memory))
+        logits = self.readout(self._readout_input(steps, previous), _pointer_query(steps, memory))
         return state, ModelOutput(logits, steps.weights)
 
     def forward(
         self,
         source: Int[Tensor, "B S"],
         source_mask: Bool[Tensor, "B S"],
-        words: Int[Tensor, "B T"],
+        tokens: Int[Tensor, "B T"],
         *,
         need_weights: bool = False,
     ) -> ModelOutput:
-        """Score given targets word by word (teacher forcing); `words` begin with BOS."""
+        """Score given targets (teacher forcing); `tokens` begin with BOS."""
         memory, state = self.start(source, source_mask)
-        return self.unroll(state, words, memory, need_weights=need_weights)[1]
+        return self.unroll(state, tokens, memory, need_weights=need_weights)[1]
 
     def loss(  # noqa: PLR0913 (a batch alone is five)
         self,
         source: Int[Tensor, "B S"],
         source_mask: Bool[Tensor, "B S"],
-        words: Int[Tensor, "B T"],
+        tokens: Int[Tensor, "B T"],
         target: Int[Tensor, "B T"],
         target_mask: Bool[Tensor, "B T"],
         smoothing: float = 0.0,
         *,
         rdrop_alpha: float = 0.0,
     ) -> Float[Tensor, ""]:
-        """−Σ log p(y_t | y_<t, x), summed over visible tokens: what the logits of `forward` give.
+        """Return −Σ log p(y_t | y_<t, x) over visible tokens: the loss of the logits of `forward`.
 
-        With R-Drop (`rdrop_alpha`) every line is encoded twice, with different dropout.
+        With R-Drop (`rdrop_alpha`) every sequence is encoded twice, with different dropout.
         """
         if rdrop_alpha:
-            twice = (torch.cat([x, x]) for x in (source, source_mask, words))
-            logits = self(*twice).logits
+            repeated = (torch.cat([x, x]) for x in (source, source_mask, tokens))
+            logits = self(*repeated).logits
             return rdrop_loss(logits, target, target_mask, smoothing, rdrop_alpha)
         memory, state = self.start(source, source_mask)
-        previous = self.target_embedding(words, state.position)
-        _, steps = self.decoder.unroll(state, previous, _looked_at(memory), need_weights=False)
-        given = self._join(steps, previous), target, target_mask, smoothing
-        return self.readout.loss(*given, _pointing(steps, memory))
+        previous = self.target_embedding(tokens, state.position)
+        _, steps = self.decoder.unroll(state, previous, _decoder_memory(memory), need_weights=False)
+        x, pointer_query = self._readout_input(steps, previous), _pointer_query(steps, memory)
+        return self.readout.loss(x, target, target_mask, smoothing, pointer_query)
 
-    def _refuse_other_shapes(self, forced_weights: Tensor | None, rows: tuple[int, ...]) -> None:
-        looks = self.decoder.attention_shape
-        if forced_weights is None or looks is None or forced_weights.shape[:-1] == (*rows, *looks):
+    def _check_shape(self, forced_weights: Tensor | None, rows: tuple[int, ...]) -> None:
+        if forced_weights is None or self.attention_shape is None:
             return
-        raise InputError(
-            f"forced_weights has the shape {list(forced_weights.shape)}; it must have one row for "
-            f"each of {looks[0]} layers and {looks[1]} heads; "
-            f"[{', '.join(map(str, (*rows, *looks)))}, S] would do"
-        )
+        shape = forced_weights.shape
+        if shape[:-1] != (*rows, *self.attention_shape):
+            raise InputError(messages.shape_of_forced_weights(shape, rows, self.attention_shape))
 
-    def _join(
+    def _readout_input(
         self, step: DecoderStep, previous: Float[Tensor, "B *T E"]
     ) -> Float[Tensor, "B *T X"]:
-        """Lay what the readout reads side by side."""
+        """Join the inputs of the readout."""
         parts = [
             previous if name == "previous" else getattr(step, name) for name in self.readout_inputs
         ]
@@ -209,31 +207,28 @@ class Seq2Seq(nn.Module):
 def nonempty_source(
     source: Int[Tensor, "B S"], mask: Bool[Tensor, "B S"]
 ) -> tuple[Int[Tensor, "B S1"], Bool[Tensor, "B S1"]]:
-    """Return the source and its mask, with one hidden position if there is none at all."""
-    _refuse_holes(mask)
+    """Return the source and its mask, with one hidden position if there is none."""
+    _check_padding(mask)
     if source.shape[1]:
         return source, mask
     source = source.new_full((source.shape[0], 1), PAD)
     return source, torch.zeros_like(source, dtype=torch.bool)
 
 
-def _looked_at(memory: TensorRecord) -> TensorRecord:
-    """Return what the decoder itself looks at."""
-    return memory.memory if isinstance(memory, PointerMemory) else memory
+def _decoder_memory(memory: TensorRecord) -> TensorRecord:
+    """Return the memory of the decoder, without that of the pointer."""
+    return memory.decoder_memory if isinstance(memory, PointerMemory) else memory
 
 
-def _pointing(step: DecoderStep, memory: TensorRecord) -> PointerQuery | None:
+def _pointer_query(step: DecoderStep, memory: TensorRecord) -> PointerQuery | None:
     return PointerQuery(step.new_state, memory) if isinstance(memory, PointerMemory) else None
 
 
-def _places(embedding: Embedding) -> int | None:
+def _max_positions(embedding: Embedding) -> int | None:
     return None if embedding.positions is None else embedding.positions.max_length
 
 
-def _refuse_holes(mask: Bool[Tensor, "B S"]) -> None:
-    # elsewhere this would wait for the device
+def _check_padding(mask: Bool[Tensor, "B S"]) -> None:
+    # on a GPU this would wait for the device
     if mask.device.type == "cpu" and bool((mask[:, 1:] & ~mask[:, :-1]).any()):
-        raise InputError(
-            "source_mask shows a position behind a hidden one, but padding must stand to the right "
-            "of each line; source_mask(lengths, S) of regard.nn.masks would do"
-        )
+        raise InputError(messages.HOLES_IN_MASK)

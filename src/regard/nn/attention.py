@@ -1,6 +1,6 @@
-"""Where to look, and what is found there: scores become weights, weights become a context.
+"""Attention: scores become weights, and weights become a context.
 
-The one room that masks and normalizes. Weights are returned, never kept.
+This is the only module that masks and normalizes scores. Weights are returned, never stored.
 """
 
 from dataclasses import dataclass
@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from regard import kernels
 from regard.errors import ConfigError, InputError
+from regard.nn import messages
 from regard.nn.dropout import Dropout
 from regard.nn.initialization import normal_parameter
 from regard.nn.masks import masked_softmax
@@ -22,15 +23,15 @@ from regard.nn.tensor_record import TensorRecord
 
 @dataclass(frozen=True)
 class Memory(TensorRecord):
-    """What a decoder may look back at: made once per source sentence, never changed."""
+    """What a decoder attends to: keys, values and mask, prepared once per source sequence."""
 
     keys: Float[Tensor, "*B S A"]
     values: Float[Tensor, "*B S N"]
     mask: Bool[Tensor, "*#B S"]
 
 
-class Past(NamedTuple):
-    """What earlier steps leave for the next look: how many there were, and what they weighed."""
+class PastAttention(NamedTuple):
+    """What attention needs of earlier steps: their number, and the sum of their weights."""
 
     position: Int[Tensor, "*B T"]
     coverage: Float[Tensor, "*B T S"] | None = None
@@ -39,7 +40,7 @@ class Past(NamedTuple):
 def force_weights(
     weights: Float[Tensor, "*B T S"], forced_weights: Float[Tensor, "*B T S"] | None
 ) -> Float[Tensor, "*B T S"]:
-    """Put weights given from outside in the place of the model's; NaN leaves the model's own."""
+    """Replace the model's weights by forced ones; NaN leaves the model's own."""
     return (
         weights
         if forced_weights is None
@@ -49,7 +50,7 @@ def force_weights(
 
 @final
 class LocalWindow(nn.Module):
-    """Look only near a position p_t, and less the farther (Luong et al. 2015, §3.2).
+    """Local attention: only near a position p_t, and less with distance (Luong et al. 2015, §3.2).
 
     local-m   p_t = t
     local-p   p_t = S · σ(v_pᵀ tanh(W_p s)), S the true length; with query_size
@@ -70,7 +71,7 @@ class LocalWindow(nn.Module):
         mask: Bool[Tensor, "*#B S"],
         position: Int[Tensor, "*B T"],
     ) -> tuple[Bool[Tensor, "*B T S"], Float[Tensor, "*B T S"]]:
-        """Return what is inside each query's window, and the factor on its weights."""
+        """Return which positions are inside each query's window, and the factor on its weights."""
         # half precision cannot count beyond 256
         wide = torch.promote_types(query.dtype, torch.float32)
         if self.W_p is None or self.v_p is None:
@@ -112,7 +113,7 @@ class Attention(nn.Module):
         values: Float[Tensor, "*B S N"],
         mask: Bool[Tensor, "*#B S"] | None = None,
     ) -> Memory:
-        """Prepare a source sentence for any number of queries; without a mask all is visible."""
+        """Prepare a source for any number of queries; without a mask all of it is visible."""
         if mask is None:
             mask = torch.ones(keys.shape[:-1], dtype=torch.bool, device=keys.device)
         return Memory(self.score.prepare(keys), values, mask)
@@ -123,15 +124,15 @@ class Attention(nn.Module):
         memory: Memory,
         *,
         visible: Bool[Tensor, "T S"] | None = None,
-        past: Past | None = None,
+        past: PastAttention | None = None,
         forced_weights: Float[Tensor, "*B T S"] | None = None,
         need_weights: bool = True,
     ) -> tuple[Float[Tensor, "*B T N"], Float[Tensor, "*B T S"] | None]:
-        """Return the context of each query, and the weights the heatmap shows.
+        """Return the context and the weights of each query.
 
-        `visible` hides keys query by query; `past` is what a window or coverage goes by.
-        When nobody needs the weights, the scaled dot product runs fused and never makes them;
-        several queries of an additive score run as one op, which never makes [B,T,S,A].
+        `visible` hides keys for single queries; `past` is for windows and coverage. Without
+        `need_weights` the scaled dot product runs fused and does not compute the weights. Several
+        queries of an additive score run as one op, without a tensor [B,T,S,A].
         """
         mask = memory.mask[..., None, :]
         if visible is not None:
@@ -142,7 +143,7 @@ class Attention(nn.Module):
             context = kernels.scaled_dot_attention(query, keys, values, mask=mask, dropout=dropout)
             return context, None
 
-        # one query alone, as in a search, stays what it is: its shapes decide how it rounds
+        # a single query, as in a search, stays unfused: its shapes decide how it rounds
         if query.ndim == 3 and query.shape[1] > 1 and forced_weights is None and visible is None:
             score = self.score
             if self._why_not_additive is None and isinstance(score, TanhScore):
@@ -153,24 +154,24 @@ class Attention(nn.Module):
                 )
                 return context, weights if need_weights else None
 
-        weights = force_weights(self._weigh(query, memory, mask, past), forced_weights)
-        used = self.dropout(weights)
-        context = used @ memory.values
+        weights = force_weights(self._weights(query, memory, mask, past), forced_weights)
+        dropped = self.dropout(weights)
+        context = dropped @ memory.values
         if self.relative is not None:
-            context = context + self.relative.values(used)
+            context = context + self.relative.values(dropped)
         return context, weights if need_weights else None
 
     @property
     def uses_coverage(self) -> bool:
-        """Whether each look must be told what earlier ones weighed."""
+        """Whether the score needs the weights of earlier steps."""
         return isinstance(self.score, AdditiveScore) and self.score.w_c is not None
 
     def explain(self, call: kernels.Call, *, heads: bool = False) -> kernels.Decision:
-        """Return what runs in training, when nobody needs the weights, and why."""
+        """Return what runs in training, where the weights are not needed, and why."""
         if self._why_not_fused is None:
             dropout = {"dropout": self.dropout.p if self.training else 0.0}
             return kernels.OPS["scaled_dot_attention"].explain(call._replace(keywords=dropout))
-        why_not = "it has heads" if heads else self._why_not_additive
+        why_not = messages.HEADS if heads else self._why_not_additive
         if why_not is None:
             return kernels.OPS["additive_attention"].explain(call)
         reasons = f"scaled_dot_attention: {self._why_not_fused}; additive_attention: {why_not}"
@@ -178,57 +179,56 @@ class Attention(nn.Module):
 
     @property
     def _why_not_fused(self) -> str | None:
-        """Why the fused scaled dot product cannot run, even if nobody needs the weights."""
+        """Why the fused scaled dot product cannot run, even if the weights are not needed."""
         if self.window is not None or self.relative is not None:
-            return "it has a window or relative positions"
+            return messages.WINDOW_OR_RELATIVE
         return None if isinstance(self.score, ScaledDotScore) else self._score_name
 
     @property
     def _why_not_additive(self) -> str | None:
         """Why the op for many queries of an additive score cannot run."""
-        if self.window is not None or self.relative is not None or self.uses_coverage or self.drops:
-            return "it has a window, relative positions, coverage or dropout"
+        if self.window is not None or self.relative is not None:
+            return messages.NOT_PLAIN_ATTENTION
+        if self.uses_coverage or self.drops_weights:
+            return messages.NOT_PLAIN_ATTENTION
         return None if isinstance(self.score, TanhScore) else self._score_name
 
     @property
     def _score_name(self) -> str:
-        return f"its score is {type(self.score).__name__}"
+        return messages.score_is(type(self.score).__name__)
 
     @property
-    def drops(self) -> bool:
-        """Whether weights are dropped, here and now."""
+    def drops_weights(self) -> bool:
+        """Whether dropout acts on the weights now."""
         return self.training and self.dropout.p > 0
 
-    def _weigh(
+    def _weights(
         self,
         query: Float[Tensor, "*B T D"],
         memory: Memory,
         mask: Bool[Tensor, "*#B #T S"],
-        past: Past | None,
+        past: PastAttention | None,
     ) -> Float[Tensor, "*B T S"]:
         """Score, mask and normalize."""
         coverage = None if past is None else past.coverage
         if self.uses_coverage and coverage is None:
-            raise InputError(
-                "the score sees coverage, but no weights so far were given; "
-                "past = Past(position, coverage) would do, zeros at the first step"
-            )
+            raise InputError(messages.COVERAGE_NOT_GIVEN)
         scores = self.score(query, memory.keys, *([coverage] if self.uses_coverage else []))
         if self.relative is not None:
             scores = scores + self.relative.scores(query, memory.keys.shape[-2])
         if self.window is None:
             return masked_softmax(scores, mask)
-        position = _from_zero(query) if past is None else past.position
+        position = _positions_from_zero(query) if past is None else past.position
         inside, factor = self.window(query, memory.mask, position)
         return masked_softmax(scores, mask & inside) * factor
 
 
-def _from_zero(query: Float[Tensor, "*B T D"]) -> Int[Tensor, "*B T"]:
+def _positions_from_zero(query: Float[Tensor, "*B T D"]) -> Int[Tensor, "*B T"]:
     return torch.arange(query.shape[-2], device=query.device).expand(query.shape[:-1])
 
 
 def weighted_values(weights: Float[Tensor, "*B T S"], memory: Memory) -> Float[Tensor, "*B T S N"]:
-    """Return α_j v_j before the sum: what each source position brings to the context."""
+    """Return α_j v_j before the sum: what each source position adds to the context."""
     return weights[..., None] * memory.values[..., None, :, :]
 
 
@@ -236,7 +236,7 @@ def weighted_values(weights: Float[Tensor, "*B T S"], memory: Memory) -> Float[T
 class ManyReads(nn.Module):
     """N queries, learned or given, read one memory; their contexts are concatenated.
 
-    Some texts call this multi-head attention; here every read sees the whole memory.
+    Some texts call this multi-head attention; here every query attends to the whole memory.
     """
 
     def __init__(self, attention: Attention, num_reads: int, query_size: int) -> None:
@@ -247,7 +247,7 @@ class ManyReads(nn.Module):
     def forward(
         self, memory: Memory, queries: Float[Tensor, "B reads D"] | None = None
     ) -> tuple[Float[Tensor, "B reads_N"], Float[Tensor, "B reads S"]]:
-        """Return the concatenated contexts, and each read's weights."""
+        """Return the concatenated contexts, and each query's weights."""
         if queries is None:
             queries = self.queries.expand(memory.values.shape[0], -1, -1)
         contexts, weights = self.attention(queries, memory)
@@ -258,8 +258,8 @@ class ManyReads(nn.Module):
 class MultiHeadAttention(nn.Module):
     """head_i = attention(W_q⁽ⁱ⁾q, W_k⁽ⁱ⁾k, W_v⁽ⁱ⁾v), output W_o[head_1; …; head_H].
 
-    (Vaswani et al. 2017, §3.2.2.) Any score may stand inside; one score serves all heads, which
-    differ in what they are shown. The heads' matrices lie under each other in W_q, W_k, W_v.
+    (Vaswani et al. 2017, §3.2.2.) Any score function can be used; all heads share it and differ in
+    their projections. W_q, W_k and W_v hold the heads' matrices one below the other.
     """
 
     def __init__(
@@ -274,19 +274,11 @@ class MultiHeadAttention(nn.Module):
     ) -> None:
         super().__init__()
         if model_size % num_heads:
-            raise ConfigError(
-                "model",
-                [
-                    f"num_heads = {num_heads} does not divide model_size = {model_size}; "
-                    f"model_size = {num_heads * max(1, model_size // num_heads)} would do"
-                ],
-            )
+            problem = messages.model_size_not_divisible(model_size, num_heads)
+            raise ConfigError("model", [problem])
         relative = positions if isinstance(positions, RelativePositions) else None
         if relative is not None and not isinstance(score, ScaledDotScore | None):
-            raise ConfigError(
-                "model",
-                ["relative positions add to scaled dot scores alone; ScaledDotScore would do"],
-            )
+            raise ConfigError("model", [messages.RELATIVE_NEED_SCALED_DOT])
         query_size, key_size, value_size = sizes
         self.num_heads = num_heads
         self.W_q = nn.Linear(query_size, model_size, bias=False)
@@ -303,7 +295,7 @@ class MultiHeadAttention(nn.Module):
         mask: Bool[Tensor, "B S"],
         offset: int = 0,
     ) -> Memory:
-        """Project a sentence for every head; `offset` is the position of its first key."""
+        """Project a sequence for every head; `offset` is the position of its first key."""
         heads = self._split(self.W_k(keys))
         if self.rotary is not None:
             heads = self.rotary(heads, offset)
@@ -322,11 +314,8 @@ class MultiHeadAttention(nn.Module):
         heads = self._split(self.W_q(query))
         earlier = memory.keys.shape[-2] - query.shape[-2]
         if earlier < 0 and (self.rotary is not None or self.attention.relative is not None):
-            raise InputError(
-                f"{query.shape[-2]} queries ask {memory.keys.shape[-2]} keys, but positions inside "
-                "attention take the queries for the last of the keys; positions added to the "
-                "words would do"
-            )
+            queries, keys = query.shape[-2], memory.keys.shape[-2]
+            raise InputError(messages.more_queries_than_keys(queries, keys))
         if self.rotary is not None:
             heads = self.rotary(heads, earlier)
         contexts, weights = self.attention(
@@ -349,7 +338,7 @@ class SelfAttention(nn.Module):
     """Queries, keys and values are linear maps of one sequence, or the sequence itself.
 
     `sizes` are the widths of the three maps; without them there are none. Without positions it
-    is permutation-equivariant: it sees a set.
+    is permutation-equivariant: it treats the sequence as a set.
     """
 
     def __init__(
@@ -370,6 +359,6 @@ class SelfAttention(nn.Module):
         visible: Bool[Tensor, "S S"] | None = None,
         need_weights: bool = True,
     ) -> tuple[Float[Tensor, "*B S N"], Float[Tensor, "*B S S"] | None]:
-        """Let every position look at every visible one."""
+        """Let every position attend to every visible one."""
         memory = self.attention.remember(self.W_k(x), self.W_v(x), mask)
         return self.attention(self.W_q(x), memory, visible=visible, need_weights=need_weights)

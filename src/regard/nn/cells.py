@@ -1,6 +1,6 @@
-"""What moves a recurrent state by one input: each cell under its equation, one bias per gate.
+"""Recurrent cells, each with its equation and one bias per gate.
 
-A cell steps once, or scans a line; `nn/recurrent_stack.py` lays cells over each other.
+A cell steps once or scans a sequence; `nn/recurrent_stack.py` stacks cells.
 """
 
 from abc import ABC, abstractmethod
@@ -19,47 +19,47 @@ from regard.nn.tensor_record import TensorRecord
 
 @dataclass(frozen=True)
 class CellState(TensorRecord):
-    """What a cell carries from step to step: h, which others may see, and an LSTM's own c."""
+    """The state of a cell: its output h, and an LSTM's cell state c."""
 
     h: Float[Tensor, "B D"]
     c: Float[Tensor, "B D"] | None = None
 
 
 class Cell(nn.Module, ABC):
-    """What a stack needs of a cell."""
+    """The interface of cells."""
 
     hidden_size: int
     W: nn.Linear
     U: nn.Linear
     op: kernels.CellName | None
-    """What the ops of `kernels` call it; None if they do not know it."""
+    """Its name in the ops of `kernels`; None if they do not support it."""
     scan_op: str
     """The op of `kernels` that `scan` runs."""
 
     @abstractmethod
-    def start(self, h: Float[Tensor, "B D"]) -> CellState:
-        """Return the state that shows h."""
+    def state_with_output(self, h: Float[Tensor, "B D"]) -> CellState:
+        """Return the state whose output is h."""
 
     @property
     def recurrent_weight(self) -> Float[Tensor, "P D"]:
-        """What the old h is multiplied by before anything else is known: U, or most of it."""
+        """The rows of U that depend on nothing but the old h: all of them, except reset before."""
         return self.U.weight
 
     @abstractmethod
     def gates(
         self, x: Float[Tensor, "B G"], u: Float[Tensor, "B P"], state: CellState
     ) -> CellState:
-        """Move, where x is W x + b already and u the product of h with `recurrent_weight`."""
+        """Return the next state; x is W x + b, and u is h times `recurrent_weight`."""
 
     def forward(self, x: Float[Tensor, "B I"], state: CellState) -> CellState:
-        """Move by one input."""
+        """Return the next state."""
         return self.gates(self.W(x), nn.functional.linear(state.h, self.recurrent_weight), state)
 
     @abstractmethod
     def scan(
         self, x: Float[Tensor, "B T I"], state: CellState, mask: Bool[Tensor, "B T"]
     ) -> tuple[Float[Tensor, "B T D"], CellState]:
-        """Move along a line: every h, zero where hidden, and the state at the last visible one."""
+        """Return h at every position, zero where hidden, and the state at the last visible one."""
 
 
 @final
@@ -74,7 +74,7 @@ class ElmanCell(Cell):
         self.U = nn.Linear(hidden_size, hidden_size, bias=False)
 
     @override
-    def start(self, h: Float[Tensor, "B D"]) -> CellState:
+    def state_with_output(self, h: Float[Tensor, "B D"]) -> CellState:
         return CellState(h)
 
     @override
@@ -93,16 +93,16 @@ class ElmanCell(Cell):
 
 @final
 class GRUCell(Cell):
-    """A state that renews itself by gates (Cho et al. 2014; Bahdanau et al. 2015, A.1.1).
+    """The gated recurrent unit (Cho et al. 2014; Bahdanau et al. 2015, A.1.1).
 
-    r = σ(W_r x + U_r h)                       what to keep in view
-    z = σ(W_z x + U_z h)                       how much to renew
+    r = σ(W_r x + U_r h)                       reset gate
+    z = σ(W_z x + U_z h)                       update gate
     n = tanh(W_n x + U_n (r∘h))                reset before, as published
     n = tanh(W_n x + r∘(U_n h))                reset after, as fused libraries compute it
     h ← (1−z)∘h + z∘n
 
-    Cho keeps with z where Bahdanau renews: change the sign of everything inside z. The rows of
-    W and U belong to r, z and n, in that order.
+    In Cho et al. z is the share of the old state: change the sign of everything inside z. The rows
+    of W and U belong to r, z and n, in that order.
     """
 
     def __init__(
@@ -117,13 +117,13 @@ class GRUCell(Cell):
         self.U = nn.Linear(hidden_size, 3 * hidden_size, bias=False)
 
     @override
-    def start(self, h: Float[Tensor, "B D"]) -> CellState:
+    def state_with_output(self, h: Float[Tensor, "B D"]) -> CellState:
         return CellState(h)
 
     @property
     @override
     def recurrent_weight(self) -> Float[Tensor, "P D"]:
-        # reset before, n must wait for r
+        # with reset before, n depends on r
         return self.U.weight if self.reset_after else self.U.weight[: 2 * self.hidden_size]
 
     @override
@@ -146,7 +146,7 @@ class GRUCell(Cell):
 
 @final
 class LSTMCell(Cell):
-    """A state with a store of its own (Hochreiter & Schmidhuber 1997, with a forget gate).
+    """Long short-term memory (Hochreiter & Schmidhuber 1997, with a forget gate).
 
     i = σ(W_i x + U_i h)   f = σ(W_f x + U_f h)   o = σ(W_o x + U_o h)   g = tanh(W_g x + U_g h)
     c ← f∘c + i∘g          h ← o∘tanh(c)
@@ -162,7 +162,7 @@ class LSTMCell(Cell):
         self.U = nn.Linear(hidden_size, 4 * hidden_size, bias=False)
 
     @override
-    def start(self, h: Float[Tensor, "B D"]) -> CellState:
+    def state_with_output(self, h: Float[Tensor, "B D"]) -> CellState:
         return CellState(h, torch.zeros_like(h))
 
     @override
@@ -183,33 +183,37 @@ class LSTMCell(Cell):
 
 
 def bidirectional_op(forward: Cell, backward: Cell) -> str | None:
-    """Return the op of `kernels` that scans a line with both cells; None if there is none."""
+    """Return the op of `kernels` that scans with both cells; None if there is none."""
     if forward.op != backward.op or forward.op not in ("gru_before", "gru_after"):
         return None
     return f"bidirectional_{forward.op}_scan"
 
 
 def scan_both(
-    right: Cell,
-    left: Cell,
+    forward: Cell,
+    backward: Cell,
     x: Float[Tensor, "B T I"],
     state: CellState,
     mask: Bool[Tensor, "B T"],
 ) -> tuple[Float[Tensor, "B T O"], CellState]:
-    """Scan a line in both directions: [→h; ←h], and both last states side by side."""
-    if op := bidirectional_op(right, left):
-        forward, backward = (
-            kernels.CellWeights(cell.W.weight, cell.U.weight, cell.W.bias) for cell in (right, left)
+    """Scan in both directions: return [→h; ←h], and both last states joined."""
+    if op := bidirectional_op(forward, backward):
+        weights = (
+            kernels.CellWeights(cell.W.weight, cell.U.weight, cell.W.bias)
+            for cell in (forward, backward)
         )
         scan = getattr(kernels, op)
-        output, last = scan(x, state.h, mask=mask, forward=forward, backward=backward)
+        forward_weights, backward_weights = weights
+        output, last = scan(
+            x, state.h, mask=mask, forward=forward_weights, backward=backward_weights
+        )
         return output, CellState(last)
-    h, end = right.scan(x, state, mask)
-    back, front = left.scan(reverse(x, mask), state, mask)
-    h = torch.cat([h, reverse(back, mask)], dim=-1)
-    if end.c is None or front.c is None:
-        return h, CellState(torch.cat([end.h, front.h], dim=-1))
-    return h, CellState(torch.cat([end.h, front.h], dim=-1), torch.cat([end.c, front.c], dim=-1))
+    h, last = forward.scan(x, state, mask)
+    backward_h, first = backward.scan(reverse(x, mask), state, mask)
+    h = torch.cat([h, reverse(backward_h, mask)], dim=-1)
+    if last.c is None or first.c is None:
+        return h, CellState(torch.cat([last.h, first.h], dim=-1))
+    return h, CellState(torch.cat([last.h, first.h], dim=-1), torch.cat([last.c, first.c], dim=-1))
 
 
 def _visible(h: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T D"]:

@@ -1,4 +1,4 @@
-"""Training losses: cross-entropy −Σ log p(y_t | y_<t, x) with label smoothing, and R-Drop."""
+"""Cross-entropy −Σ log p(y_t | y_<t, x), with label smoothing and with R-Drop."""
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -12,15 +12,15 @@ def label_smoothed_loss(
     mask: Bool[Tensor, "*B"],
     smoothing: float = 0.0,
 ) -> Float[Tensor, ""]:
-    """Σ_t (1−ε)·(−log p(y_t)) + ε·mean_v(−log p(v)) over the visible words."""
+    """Σ_t (1−ε)·(−log p(y_t)) + ε·mean_v(−log p(v)) over the visible tokens."""
     wide = torch.promote_types(logits.dtype, torch.float32)
-    flat = functional.cross_entropy(
+    losses = functional.cross_entropy(
         logits.to(wide).flatten(0, -2),
         target.flatten(),
         label_smoothing=smoothing,
         reduction="none",
     )
-    return flat.masked_fill(~mask.flatten(), 0.0).sum()
+    return losses.masked_fill(~mask.flatten(), 0.0).sum()
 
 
 def rdrop_loss(
@@ -32,13 +32,14 @@ def rdrop_loss(
 ) -> Float[Tensor, ""]:
     """½ (L_1 + L_2) + ¼ α Σ_t (KL(p_1 ‖ p_2) + KL(p_2 ‖ p_1)): half of R-Drop (Liang et al. 2021).
 
-    The logits come from two passes with different dropout: all lines of the first pass, then all
-    of the second. Half of the published loss is comparable with the loss of one pass.
+    The logits come from two passes with different dropout: all sequences of the first pass, then
+    all of the second. Half of the published loss is comparable with the loss of one pass.
     """
-    both = torch.cat([target, target]), torch.cat([mask, mask])
+    targets, masks = torch.cat([target, target]), torch.cat([mask, mask])
     wide = torch.promote_types(logits.dtype, torch.float32)
     first, second = logits.to(wide).log_softmax(dim=-1).chunk(2)
     # both divergences at once: Σ p log(p/q) + Σ q log(q/p) = Σ (p − q)(log p − log q)
-    apart = ((first.exp() - second.exp()) * (first - second)).sum(dim=-1)
-    apart = apart.masked_fill(~mask, 0.0).sum()
-    return label_smoothed_loss(logits, *both, smoothing) / 2 + rdrop_alpha / 4 * apart
+    divergence = ((first.exp() - second.exp()) * (first - second)).sum(dim=-1)
+    divergence = divergence.masked_fill(~mask, 0.0).sum()
+    cross_entropy = label_smoothed_loss(logits, targets, masks, smoothing)
+    return cross_entropy / 2 + rdrop_alpha / 4 * divergence

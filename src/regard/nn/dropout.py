@@ -1,4 +1,4 @@
-"""Dropout (Srivastava et al. 2014) as every layer has it."""
+"""Dropout (Srivastava et al. 2014), as all layers use it."""
 
 from typing import final
 
@@ -10,12 +10,12 @@ from regard import kernels
 
 @final
 class Dropout(nn.Module):
-    """In training, zero for a share p of the numbers, and the others divided by 1 − p."""
+    """In training, zero a share p of the numbers and divide the others by 1 − p."""
 
     def __init__(self, p: float) -> None:
         super().__init__()
         self.p = p
 
     def forward(self, x: Float[Tensor, "*B D"]) -> Float[Tensor, "*B D"]:
-        """Drop some, or nothing outside of training."""
+        """Apply dropout in training; otherwise return x."""
         return kernels.dropout(x, p=self.p) if self.training and self.p > 0 else x

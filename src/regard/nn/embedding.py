@@ -1,4 +1,4 @@
-"""Words become vectors: a row of a matrix, perhaps scaled, with the position added."""
+"""Token embeddings: rows of a matrix, optionally scaled, plus positions."""
 
 from typing import final
 
@@ -7,6 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.errors import InputError
+from regard.nn import messages
 from regard.nn.dropout import Dropout
 from regard.nn.initialization import normal_parameter
 from regard.nn.positions import LearnedPositions, SinusoidalPositions
@@ -15,11 +16,11 @@ from regard.special_tokens import BOS
 
 @final
 class Embedding(nn.Module):
-    """e = E[word] · scale + P[position], with dropout on the sum.
+    """e = E[token] · scale + P[position], with dropout on the sum.
 
-    With `zero_bos` the word before the first is the zero vector (Cho et al. 2014), otherwise
-    the learned row of BOS. Without a size, E is the identity: a one at the word's id and zeros
-    elsewhere, as wide as the vocabulary, nothing learned.
+    With `zero_bos` the embedding of BOS is the zero vector (Cho et al. 2014), otherwise a learned
+    row. Without a size, E is the identity: one-hot vectors as wide as the vocabulary, nothing
+    learned.
     """
 
     def __init__(
@@ -35,7 +36,7 @@ class Embedding(nn.Module):
         super().__init__()
         self.weight: Tensor
         if size is None:
-            # no numbers, but whose dtype and device the ones and zeros take
+            # empty; it holds the dtype and device of the one-hot vectors
             self.register_buffer("weight", torch.empty(vocabulary_size, 0), persistent=False)
         else:
             self.weight = normal_parameter(vocabulary_size, size)
@@ -46,35 +47,32 @@ class Embedding(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(
-        self, words: Int[Tensor, "B T"], position: Int[Tensor, "B"] | None = None
+        self, tokens: Int[Tensor, "B T"], position: Int[Tensor, "B"] | None = None
     ) -> Float[Tensor, "B T E"]:
-        """Embed words, the first of which stands at `position`, or at 0."""
-        embedded = self._rows(words) * self.scale
+        """Embed tokens, the first of which is at `position`, or at 0."""
+        embedded = self._rows(tokens) * self.scale
         if self.zero_bos:
-            embedded = embedded * (words != BOS)[..., None]
+            embedded = embedded * (tokens != BOS)[..., None]
         if self.positions is not None:
-            places = self.positions(_places(words, position, self.positions.max_length))
-            embedded = embedded + places.to(embedded.dtype)
+            positions = _positions(tokens, position, self.positions.max_length)
+            embedded = embedded + self.positions(positions).to(embedded.dtype)
         return self.dropout(embedded)
 
-    def _rows(self, words: Int[Tensor, "B T"]) -> Float[Tensor, "B T E"]:
+    def _rows(self, tokens: Int[Tensor, "B T"]) -> Float[Tensor, "B T E"]:
         if self.one_hot:
-            hot = nn.functional.one_hot(words.long(), self.weight.shape[0])
-            return hot.to(self.weight.dtype)
-        return nn.functional.embedding(words, self.weight)
+            one_hot = nn.functional.one_hot(tokens.long(), self.weight.shape[0])
+            return one_hot.to(self.weight.dtype)
+        return nn.functional.embedding(tokens, self.weight)
 
 
-def _places(
-    words: Int[Tensor, "B T"], position: Int[Tensor, "B"] | None, max_length: int
+def _positions(
+    tokens: Int[Tensor, "B T"], position: Int[Tensor, "B"] | None, max_length: int
 ) -> Int[Tensor, "#B T"]:
-    length = words.shape[1]
+    length = tokens.shape[1]
     if position is not None and position.device.type == "cpu":
         # elsewhere this would wait for the device; there the caller stops at max_length
         length += int(position.max())
     if length > max_length:
-        raise InputError(
-            f"the line has {length} symbols, but the model has positions for {max_length}; "
-            f"max_length = {length} would do"
-        )
-    steps = torch.arange(words.shape[1], device=words.device)[None]
+        raise InputError(messages.sequence_beyond_positions(length, max_length))
+    steps = torch.arange(tokens.shape[1], device=tokens.device)[None]
     return steps if position is None else position[:, None] + steps

@@ -1,4 +1,4 @@
-"""What an encoder hands to a decoder."""
+"""The output of an encoder, which a decoder starts from."""
 
 from dataclasses import dataclass
 
@@ -11,10 +11,10 @@ from regard.nn.tensor_record import TensorRecord
 
 @dataclass(frozen=True)
 class EncoderOutput(TensorRecord):
-    """A source that has been read, its positions in reading order.
+    """An encoded source, its positions in reading order.
 
-    `last` is what the encoder held when it stopped reading; `states` are a recurrent encoder's
-    last states, layer by layer, and empty elsewhere; `summary` is there where a decoder asks.
+    `last` is the encoder's final output; `states` are a recurrent encoder's final states, layer by
+    layer, and empty for others; `summary` is None if the decoder needs none.
     """
 
     keys: Float[Tensor, "B S M"]

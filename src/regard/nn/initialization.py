@@ -1,16 +1,16 @@
-"""First weights of what is looked up row by row."""
+"""Initial weights of embeddings and other matrices of rows."""
 
 import torch
 from torch import nn
 
 
 def normal_parameter(*shape: int) -> nn.Parameter:
-    """Draw rows whose length is 1 on average, each number with the variance 1 / width.
+    """Return a parameter of normal numbers with variance 1 / width: rows of length 1 on average.
 
-    On the meta device there is nothing to draw, and trying would load all of torch's compiler: a
+    On the meta device there are no numbers, and `normal_` would load all of torch's compiler: a
     second more before any model file is read.
     """
-    numbers = torch.empty(shape)
-    if not numbers.is_meta:
-        numbers.normal_().mul_(shape[-1] ** -0.5)
-    return nn.Parameter(numbers)
+    weight = torch.empty(shape)
+    if not weight.is_meta:
+        weight.normal_().mul_(shape[-1] ** -0.5)
+    return nn.Parameter(weight)

@@ -1,6 +1,6 @@
-"""Where in the line a word stands: added to embeddings (sinusoidal, learned) or put into attention.
+"""Positions of tokens: added to embeddings (sinusoidal, learned) or used inside attention.
 
-Positions count from 0. Rotary and relative positions know queries as the last of the keys.
+Positions count from 0. Rotary and relative positions take the queries to be the last of the keys.
 """
 
 from typing import final
@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.errors import ConfigError
+from regard.nn import messages
 from regard.nn.initialization import normal_parameter
 
 
@@ -18,7 +19,7 @@ class SinusoidalPositions(nn.Module):
     """P[i,2j] = sin(i / 10000^{2j/D}), P[i,2j+1] = cos(same) (Vaswani et al. 2017, §3.5).
 
     P[i+δ] is a fixed rotation of P[i], so a shift is a linear map. The table is in float64 until
-    the module is cast; whoever adds it casts it.
+    the module is cast; the embedding casts it before the sum.
     """
 
     table: Tensor
@@ -29,7 +30,7 @@ class SinusoidalPositions(nn.Module):
         self.register_buffer("table", _table(size, max_length), persistent=False)
 
     def forward(self, positions: Int[Tensor, "*B T"]) -> Float[Tensor, "*B T D"]:
-        """Look the positions up."""
+        """Return the vectors of these positions."""
         return self.table[positions]
 
 
@@ -43,28 +44,26 @@ class LearnedPositions(nn.Module):
         self.table = normal_parameter(max_length, size)
 
     def forward(self, positions: Int[Tensor, "*B T"]) -> Float[Tensor, "*B T D"]:
-        """Look the positions up."""
+        """Return the vectors of these positions."""
         return self.table[positions]
 
 
 @final
 class RotaryPositions(nn.Module):
-    """Turn each adjacent pair of a query or key by its position (Su et al. 2021, §3.2).
+    """Rotate each adjacent pair of a query or key by its position (Su et al. 2021, §3.2).
 
-    (x_{2j}, x_{2j+1}) is turned by i · 10000^{−2j/K}: the product of a turned query and a turned
-    key then depends on the distance between them alone.
+    (x_{2j}, x_{2j+1}) is rotated by i · 10000^{−2j/K}: the product of a rotated query and a
+    rotated key then depends only on the distance between them.
     """
 
     def __init__(self, size: int) -> None:
         super().__init__()
         if size % 2:
-            raise ConfigError(
-                "model", [f"rotary positions turn pairs, but size = {size}; {size + 1} would do"]
-            )
+            raise ConfigError("model", [messages.odd_rotary_size(size)])
         self.size = size
 
     def forward(self, x: Float[Tensor, "*B T K"], offset: int = 0) -> Float[Tensor, "*B T K"]:
-        """Turn x, whose first row stands at position `offset`."""
+        """Rotate x, whose first row is at position `offset`."""
         positions = torch.arange(offset, offset + x.shape[-2], device=x.device)
         angles = _angles(positions, self.size)
         sin, cos = angles.sin().to(x.dtype), angles.cos().to(x.dtype)
@@ -78,7 +77,7 @@ class RelativePositions(nn.Module):
 
     e_ij = q_i · (k_j + a^K_{j−i}) / √K        z_i = Σ_j α_ij (v_j + a^V_{j−i})
 
-    Gives only what the distances add, for attention to add to its own scores and context.
+    It returns only the terms of the distances; attention adds them to its scores and context.
     """
 
     def __init__(self, size: int, max_distance: int) -> None:
@@ -106,7 +105,7 @@ class RelativePositions(nn.Module):
 
 def _table(size: int, max_length: int) -> Float[Tensor, "T D"]:
     if torch.get_default_device().type == "meta":
-        # no numbers are asked for, and `arange` would load all of torch's compiler there
+        # no numbers are needed, and `arange` would load all of torch's compiler there
         return torch.empty(max_length, size, dtype=torch.float64)
     # in float64 whatever the model's type: sin(i) in float32 is wrong in the fourth place
     angles = _angles(torch.arange(max_length), size)

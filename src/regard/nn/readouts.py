@@ -1,7 +1,7 @@
 """From a decoder's output to a logit for each token of the vocabulary, and to the loss.
 
-The softmax is part of the loss, and of a pointer-generator, whose logits are log p; otherwise it
-is left to search.
+The softmax is part of the loss and of the pointer-generator, whose logits are log p. Otherwise
+search applies it.
 """
 
 from abc import ABC, abstractmethod
@@ -13,13 +13,14 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from regard import kernels
+from regard.nn import messages
 from regard.nn.cross_entropy import label_smoothed_loss
 from regard.nn.dropout import Dropout
 from regard.nn.pointer_generator import PointerGenerator, PointerQuery
 
 
 class ReadoutLayer(nn.Module, ABC):
-    """What a readout does before the vocabulary: its inputs, joined, to `output_size` numbers."""
+    """The layer before the vocabulary: from the joined inputs to `output_size` numbers."""
 
     output_size: int
 
@@ -30,7 +31,7 @@ class ReadoutLayer(nn.Module, ABC):
 
 @final
 class LinearLayer(ReadoutLayer):
-    """Nothing: logits are a linear map of the inputs."""
+    """The identity: logits are a linear map of the inputs."""
 
     def __init__(self, input_size: int) -> None:
         super().__init__()
@@ -55,7 +56,7 @@ class TanhLayer(ReadoutLayer):
         return self.activate(kernels.linear(x, self.W.weight, bias=self.W.bias))
 
     def activate(self, x: Float[Tensor, "*B O"]) -> Float[Tensor, "*B O"]:
-        """Go on from W [inputs]."""
+        """Apply the non-linearity to W [inputs]."""
         return torch.tanh(x)
 
 
@@ -73,7 +74,7 @@ class MaxoutLayer(ReadoutLayer):
         return self.activate(kernels.linear(x, self.W.weight, bias=self.W.bias))
 
     def activate(self, x: Float[Tensor, "*B P"]) -> Float[Tensor, "*B O"]:
-        """Go on from W [inputs]."""
+        """Apply the non-linearity to W [inputs]."""
         return x.reshape(*x.shape[:-1], -1, 2).amax(dim=-1)
 
 
@@ -81,8 +82,8 @@ class MaxoutLayer(ReadoutLayer):
 class Readout(nn.Module):
     """logits = G layer([inputs]), with dropout before G.
 
-    G may be an embedding's own matrix: tied, the word that is read is the word that is written.
-    With a pointer, words may be copied besides, and log p takes the place of the logits.
+    G may be tied to an embedding matrix. With a pointer, tokens may also be copied, and log p takes
+    the place of the logits.
     """
 
     def __init__(
@@ -102,24 +103,24 @@ class Readout(nn.Module):
         self.pointer = pointer
 
     def forward(
-        self, x: Float[Tensor, "*B X"], pointing: PointerQuery | None = None
+        self, x: Float[Tensor, "*B X"], pointer_query: PointerQuery | None = None
     ) -> Float[Tensor, "*B V"]:
-        """Score every word."""
+        """Score every token of the vocabulary."""
         logits = nn.functional.linear(self.dropout(self.layer(x)), self.weight, self.bias)
         if self.pointer is None:
             return logits
-        if pointing is None:
-            raise ValueError("a readout that copies must be given what it may point at")
-        return self.pointer(logits, x, pointing)
+        if pointer_query is None:
+            raise ValueError(messages.NO_POINTER_QUERY)
+        return self.pointer(logits, x, pointer_query)
 
     def explain(self, call: kernels.Call, *, why_all_logits: str | None = None) -> kernels.Decision:
         """Return which implementation computes the loss, and why."""
         if self.pointer is not None:
-            why_all_logits = "tokens may be copied"
+            why_all_logits = messages.COPIES
         op = kernels.OPS["linear_loss"]
         if why_all_logits is None:
             return op.explain(call)
-        reason = f"linear_loss: {why_all_logits}; the logits of all tokens exist at once"
+        reason = f"linear_loss: {why_all_logits}; {messages.ALL_LOGITS}"
         return kernels.Decision("all logits", reason)
 
     def loss(
@@ -128,14 +129,14 @@ class Readout(nn.Module):
         target: Int[Tensor, "*B"],
         visible: Bool[Tensor, "*B"],
         smoothing: float = 0.0,
-        pointing: PointerQuery | None = None,
+        pointer_query: PointerQuery | None = None,
     ) -> Float[Tensor, ""]:
         """Σ (1−ε)·(−log p(y)) + ε·mean_v(−log p(v)) over visible rows.
 
-        Never makes all logits, unless something may be copied.
+        Does not hold all logits at once, unless tokens may be copied.
         """
-        if pointing is not None:
-            return label_smoothed_loss(self(x, pointing), target, visible, smoothing)
+        if pointer_query is not None:
+            return label_smoothed_loss(self(x, pointer_query), target, visible, smoothing)
         rows = self.dropout(self.layer(x)).flatten(0, -2)
         return kernels.linear_loss(
             rows,

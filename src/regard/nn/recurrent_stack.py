@@ -1,6 +1,6 @@
-"""Cells laid over each other: several layers, in one direction or two.
+"""Stacked recurrent cells: several layers, in one direction or two.
 
-A stack steps (one direction only) or scans; where its first states come from is not its business.
+A stack steps (one direction only) or scans. The caller gives its initial states.
 """
 
 from collections.abc import Callable
@@ -19,10 +19,10 @@ MakeCell = Callable[[int], Cell]
 
 @final
 class RecurrentStack(nn.Module):
-    """L layers: layer l reads what layer l−1 shows, with dropout between them.
+    """L layers: the input of layer l is the output of layer l−1, with dropout between them.
 
-    With residuals, a layer above the first shows h + its input. With two directions a layer
-    shows [→h; ←h], and its last state holds both directions' last states side by side.
+    With residuals, the output of a layer above the first is h + its input. With two directions the
+    output of a layer is [→h; ←h], and its last state joins both directions' last states.
     """
 
     def __init__(
@@ -36,11 +36,11 @@ class RecurrentStack(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        first = make_cell(input_size)
-        self.hidden_size = first.hidden_size
+        lowest = make_cell(input_size)
+        self.hidden_size = lowest.hidden_size
         self.output_size = self.hidden_size * (2 if bidirectional else 1)
         above = [self.output_size] * (num_layers - 1)
-        self.cells = nn.ModuleList([first, *map(make_cell, above)])
+        self.cells = nn.ModuleList([lowest, *map(make_cell, above)])
         self.backward_cells = nn.ModuleList(
             map(make_cell, [input_size, *above] if bidirectional else [])
         )
@@ -49,48 +49,48 @@ class RecurrentStack(nn.Module):
 
     @property
     def layers(self) -> list[Cell]:
-        """The cells that read from left to right, the lowest first."""
+        """The cells that scan from left to right, the lowest first."""
         return _cells(self.cells)
 
     @property
     def backward_layers(self) -> list[Cell]:
-        """The cells that read from right to left, if any."""
+        """The cells that scan from right to left, if any."""
         return _cells(self.backward_cells)
 
     def step(
         self, x: Float[Tensor, "B I"], states: tuple[CellState, ...]
     ) -> tuple[Float[Tensor, "B D"], tuple[CellState, ...]]:
-        """Move every layer by one input; return what the top layer shows, and the states."""
-        moved = []
+        """Step every layer by one input; return the top layer's output, and the states."""
+        next_states = []
         for layer, (cell, state) in enumerate(zip(self.layers, states, strict=True)):
             x = self.dropout(x) if layer else x
-            moved.append(cell(x, state))
-            x = self._show(moved[-1].h, x, layer)
-        return x, tuple(moved)
+            next_states.append(cell(x, state))
+            x = self._output(next_states[-1].h, x, layer)
+        return x, tuple(next_states)
 
     def scan(
         self, x: Float[Tensor, "B T I"], states: tuple[CellState, ...], mask: Bool[Tensor, "B T"]
     ) -> tuple[Float[Tensor, "B T O"], tuple[CellState, ...]]:
-        """Move along a line; return what the top layer shows at each input, and the last states."""
-        last = []
+        """Scan a sequence; return the top layer's output at each input, and the last states."""
+        last_states = []
         for layer, state in enumerate(states):
             x = self.dropout(x) if layer else x
             if self.backward_cells:
-                left = self.backward_layers[layer]
-                h, end = scan_both(self.layers[layer], left, x, state, mask)
+                backward = self.backward_layers[layer]
+                h, last = scan_both(self.layers[layer], backward, x, state, mask)
             else:
-                h, end = self.layers[layer].scan(x, state, mask)
-            last.append(end)
-            x = self._show(h, x, layer)
-        return x, tuple(last)
+                h, last = self.layers[layer].scan(x, state, mask)
+            last_states.append(last)
+            x = self._output(h, x, layer)
+        return x, tuple(last_states)
 
     def explain(self, call: Call) -> Decision:
-        """Return which implementation scans a line, and why."""
+        """Return which implementation scans a sequence, and why."""
         forward = self.layers[0]
-        joined = bidirectional_op(forward, self.backward_layers[0]) if self.backward_cells else None
-        return OPS[joined or forward.scan_op].explain(call)
+        both = bidirectional_op(forward, self.backward_layers[0]) if self.backward_cells else None
+        return OPS[both or forward.scan_op].explain(call)
 
-    def _show(
+    def _output(
         self, h: Float[Tensor, "B *T O"], x: Float[Tensor, "B *T I"], layer: int
     ) -> Float[Tensor, "B *T O"]:
         return h + x if self.residual and layer else h

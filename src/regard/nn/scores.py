@@ -1,7 +1,7 @@
-"""How well does a query match each key?
+"""Score functions: how well a query matches each key.
 
 Every score maps a query [B,T,D] and prepared keys to scores [B,T,S]; B may be several axes
-(sentences, heads). None of them masks or normalizes: `nn/attention.py` does both, once, for all.
+(sequences, heads). `nn/attention.py` masks and normalizes the scores.
 """
 
 from abc import ABC, abstractmethod
@@ -14,15 +14,16 @@ from typing_extensions import override
 
 from regard import kernels
 from regard.errors import InputError
+from regard.nn import messages
 from regard.nn.initialization import normal_parameter
 
 
 class ScoreFunction(nn.Module, ABC):
-    """What attention needs of a score: one call per sentence, one call per step."""
+    """The interface of scores: `prepare` once per source, `forward` once per step."""
 
     @abstractmethod
     def prepare(self, keys: Float[Tensor, "*B S M"]) -> Float[Tensor, "*B S A"]:
-        """Do the work that depends on the source alone."""
+        """Compute what depends only on the source."""
 
     @abstractmethod
     def forward(
@@ -32,19 +33,19 @@ class ScoreFunction(nn.Module, ABC):
 
 
 class TanhScore(ScoreFunction):
-    """score(q, k) = vᵀ tanh(q + k), where query and key have been multiplied already."""
+    """score(q, k) = vᵀ tanh(q + k), with projected queries and keys."""
 
     v: nn.Parameter
 
     @property
     @abstractmethod
     def query_weight(self) -> Float[Tensor, "A D"]:
-        """What a query is multiplied by."""
+        """The projection of queries."""
 
-    def compare(
+    def score_projected(
         self, q: Float[Tensor, "*B T A"], keys: Float[Tensor, "*B S A"]
     ) -> Float[Tensor, "*B T S"]:
-        """Score queries that have met `query_weight` already."""
+        """Score queries that have been multiplied by `query_weight`."""
         return kernels.additive_scores(q, keys, v=self.v)
 
 
@@ -54,7 +55,7 @@ class AdditiveScore(TanhScore):
 
     score(q, k) = vᵀ tanh(W_q q + W_k k)
 
-    With coverage (Tu et al. 2016) it also sees how much weight the key has had so far:
+    With coverage (Tu et al. 2016) it also depends on the sum of the key's earlier weights:
     score(q, k) = vᵀ tanh(W_q q + W_k k + w_c Σ_{t′<t} α_t′)
     """
 
@@ -84,7 +85,7 @@ class AdditiveScore(TanhScore):
         coverage: Float[Tensor, "*B T S"] | None = None,
     ) -> Float[Tensor, "*B T S"]:
         if self.w_c is None or coverage is None:
-            return self.compare(self.W_q(query), keys)
+            return self.score_projected(self.W_q(query), keys)
         q = self.W_q(query)
         return kernels.coverage_scores(q, keys, v=self.v, coverage=coverage, w=self.w_c)
 
@@ -95,7 +96,7 @@ class ConcatScore(TanhScore):
 
     score(q, k) = vᵀ tanh(W [q; k])
 
-    With W = [W_q W_k] it is the additive score, and is computed as that.
+    With W = [W_q W_k] it is the additive score, and is computed that way.
     """
 
     def __init__(self, query_size: int, key_size: int, align_size: int) -> None:
@@ -117,7 +118,7 @@ class ConcatScore(TanhScore):
     def forward(
         self, query: Float[Tensor, "*B T D"], keys: Float[Tensor, "*B S A"]
     ) -> Float[Tensor, "*B T S"]:
-        return self.compare(nn.functional.linear(query, self.query_weight), keys)
+        return self.score_projected(nn.functional.linear(query, self.query_weight), keys)
 
 
 @final
@@ -193,7 +194,7 @@ class GaussianScore(ScoreFunction):
     def forward(
         self, query: Float[Tensor, "*B T D"], keys: Float[Tensor, "*B S A"]
     ) -> Float[Tensor, "*B T S"]:
-        # the difference itself, not ‖q‖² − 2qᵀk + ‖k‖², which loses near keys to rounding
+        # the difference itself: ‖q‖² − 2qᵀk + ‖k‖² is inexact for near keys
         difference = self.w * (query[..., :, None, :] - keys[..., None, :, :])
         return -0.5 * difference.square().sum(dim=-1)
 
@@ -209,10 +210,8 @@ class LocationScore(ScoreFunction):
     @override
     def prepare(self, keys: Float[Tensor, "*B S M"]) -> Float[Tensor, "*B S A"]:
         if keys.shape[-2] > self.W.out_features:
-            raise InputError(
-                f"the source has {keys.shape[-2]} positions, but the location score has rows for "
-                f"{self.W.out_features}; max_length = {keys.shape[-2]} would do"
-            )
+            length, max_length = keys.shape[-2], self.W.out_features
+            raise InputError(messages.source_beyond_location_score(length, max_length))
         return keys
 
     @override

@@ -1,4 +1,4 @@
-"""Records of tensors that share their first axis: what search moves without looking inside."""
+"""Records of tensors that share their first axis, which search reorders as a whole."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
@@ -8,7 +8,9 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-# not Self: the shape checker of the test run looks at each method by itself
+from regard.nn import messages
+
+# not Self: the shape checker of the test run checks each method by itself
 TensorRecordT = TypeVar("TensorRecordT", bound="TensorRecord")
 
 
@@ -17,52 +19,52 @@ class TensorRecord:
     """A record whose tensors all have one row per sentence; None, tuples and records may nest."""
 
     def gather(self: TensorRecordT, index: Int[Tensor, "R"]) -> TensorRecordT:
-        """Return the rows that index names, in its order; a row may be taken more than once."""
+        """Return the rows that index names, in its order; a row may occur more than once."""
         return map_tensors(lambda part: part.index_select(0, index), self)
 
     def split(self: TensorRecordT, sizes: Sequence[int]) -> list[TensorRecordT]:
-        """Cut into records of so many rows each."""
+        """Split into records of these numbers of rows."""
         ends = [sum(sizes[: i + 1]) for i in range(len(sizes))]
         return [
             map_tensors(lambda part, end=end, size=size: part[end - size : end], self)
             for end, size in zip(ends, sizes, strict=True)
         ]
 
-    def whole(self: TensorRecordT) -> TensorRecordT:
-        """Return the record with each tensor in one block of memory, none a view of a larger."""
+    def contiguous(self: TensorRecordT) -> TensorRecordT:
+        """Return the record with contiguous tensors."""
         return map_tensors(lambda part: part.contiguous(), self)
 
     def put(
         self: TensorRecordT,
-        places: Int[Tensor, "R"],
+        rows: Int[Tensor, "R"],
         others: TensorRecordT,
         index: Int[Tensor, "R"],
     ) -> TensorRecordT:
-        """Write other rows over these, in place."""
+        """Overwrite these rows by the rows of others that index names, in place."""
         return map_tensors(
-            lambda own, other: own.index_copy_(0, places, other.index_select(0, index)),
+            lambda own, other: own.index_copy_(0, rows, other.index_select(0, index)),
             self,
             others,
         )
 
     @classmethod
     def join(cls: type[TensorRecordT], parts: Sequence[TensorRecordT]) -> TensorRecordT:
-        """Lay records under each other: the opposite of `split`."""
+        """Join records along the first axis: the opposite of `split`."""
         return map_tensors(lambda *rows: torch.cat(rows), *parts)
 
 
-def map_tensors(function: Callable[..., Tensor], *values: Any) -> Any:
-    """Apply a function to the tensors that stand at the same place in each record."""
-    first = values[0]
+def map_tensors(function: Callable[..., Tensor], *records: Any) -> Any:
+    """Apply a function to the tensors of the same field in each record."""
+    first = records[0]
     if first is None:
-        if any(value is not None for value in values):
-            raise ValueError("records cannot be joined where only some hold a part")
+        if any(record is not None for record in records):
+            raise ValueError(messages.UNEQUAL_RECORDS)
         return None
     if isinstance(first, Tensor):
-        return function(*values)
+        return function(*records)
     if isinstance(first, tuple):
-        return tuple(map_tensors(function, *parts) for parts in zip(*values, strict=True))
+        return tuple(map_tensors(function, *parts) for parts in zip(*records, strict=True))
     names = [field.name for field in fields(first)]
     return type(first)(
-        *(map_tensors(function, *(getattr(v, name) for v in values)) for name in names)
+        *(map_tensors(function, *(getattr(record, name) for record in records)) for name in names)
     )

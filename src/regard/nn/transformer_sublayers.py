@@ -23,7 +23,7 @@ class Residual(nn.Module):
     def forward(
         self, x: Float[Tensor, "B T D"], f: Callable[[Tensor], Tensor]
     ) -> Float[Tensor, "B T D"]:
-        """Add what f makes of x to x."""
+        """Add f(x) to x, with norm and dropout."""
         if self.pre_norm:
             return x + self.dropout(f(self.norm(x)))
         return self.norm(x + self.dropout(f(x)))

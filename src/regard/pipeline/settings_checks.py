@@ -6,7 +6,7 @@ from typing import Any
 from regard.config.settings import Settings
 from regard.config.toml import Tree, to_tree
 from regard.errors import ConfigError
-from regard.models.combinations import problems
+from regard.models.combinations import combination_problems
 from regard.pipeline import messages
 
 
@@ -16,7 +16,7 @@ def check_settings(settings: Settings) -> None:
         *_text_problems(settings),
         *_length_problems(settings),
         *_rdrop_problems(settings),
-        *(f"model: {problem}" for problem in problems(settings.model)),
+        *(f"model: {problem}" for problem in combination_problems(settings.model)),
     ]
     if conflicts:
         raise ConfigError("settings", conflicts)

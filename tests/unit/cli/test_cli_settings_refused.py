@@ -33,8 +33,8 @@ ONE = [
     ("--max-minutes -1", "settings: train.max_minutes = -1, but it must be a number, at least 0"),
     (
         "--preset bahdanau",
-        "model: preset = bahdanau, but it must be one of cho2014, sutskever2014, bahdanau2015, "
-        "luong2015, gehring2017, vaswani2017; bahdanau2015 would do",
+        "model: preset is bahdanau; it must be one of cho2014, sutskever2014, bahdanau2015, "
+        "luong2015, gehring2017, vaswani2017. Did you mean bahdanau2015?",
     ),
     (
         "--set model.hidden_size=0",

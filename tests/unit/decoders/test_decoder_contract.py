@@ -214,7 +214,9 @@ def test_a_decoder_without_attention_refuses_imposed_weights(name):
     _, _, (source, mask, fed) = small.batch(model)
     memory, state = model.start(source, mask)
     forced_weights = torch.zeros(3, 6, 1, 1, 7, dtype=torch.float64)
-    sentence = "weights were forced, but this decoder has no attention; one with attention"
+    sentence = (
+        r"Weights are forced, but this decoder has no attention\. Use a decoder with attention"
+    )
     with pytest.raises(InputError, match=sentence):
         model.step(state, fed[:, 0], memory, forced_weights=forced_weights[:, 0])
     with pytest.raises(InputError, match=sentence):
@@ -248,6 +250,6 @@ def test_a_later_word_does_not_change_an_earlier_score():
 def test_a_line_longer_than_its_positions_is_refused():
     model = small.model("gehring2017", max_length=5)
     _, _, (source, mask, fed) = small.batch(model)
-    sentence = "the line has 7 symbols, but the model has positions for 5; max_length = 7 would do"
+    sentence = r"has 7 tokens, but the model has 5 positions\. Set max_length = 7\."
     with pytest.raises(InputError, match=sentence):
         model(source, mask, fed)

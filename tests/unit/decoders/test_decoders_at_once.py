@@ -152,7 +152,7 @@ def test_dropped_weights_go_step_by_step_in_training_alone(kind, monkeypatch):
         ("bahdanau2015", {"cell": "elman"}, "its cell is ElmanCell"),
         ("luong2015", {"score": "location"}, "its score is LocationScore"),
         ("luong2015", {"score": "gaussian"}, "its score is GaussianScore"),
-        ("luong2015", {"window": "local_m"}, "it looks through a window"),
+        ("luong2015", {"window": "local_m"}, "it has a local window"),
         ("luong2015", {"num_layers": 3}, "it has 3 layers"),
         ("luong2015", {"num_layers": 3, "input_feeding": False}, None),
         ("luong2015", {}, None),
@@ -167,7 +167,7 @@ def test_a_decoder_says_why_it_goes_step_by_step(name, options, sentence):
 @pytest.mark.parametrize("kind", ["bahdanau", "luong"])
 def test_coverage_and_imposed_weights_go_step_by_step(kind, monkeypatch):
     model = decoder(kind, score="additive", coverage=True)
-    assert model.decoder.why_stepwise == "its score sees coverage"
+    assert model.decoder.why_stepwise == "its score uses coverage"
     assert calls(monkeypatch, model) == 5
     monkeypatch.undo()
 

@@ -111,8 +111,8 @@ def test_imposed_weights_are_used(kind):
         ({"num_layers": 2}, "it has 2 layers"),
         ({"cell": "elman"}, "its cell is ElmanCell"),
         ({"score": "location"}, "its score is LocationScore"),
-        ({"attention": {"coverage": True}}, "its score sees coverage"),
-        ({"attention": {"window": "local_m"}}, "it looks through a window"),
+        ({"attention": {"coverage": True}}, "its score uses coverage"),
+        ({"attention": {"window": "local_m"}}, "it has a local window"),
         (
             {"embedding": EmbeddingConfig(size=E, positions="sinusoidal")},
             "its embedding has positions",

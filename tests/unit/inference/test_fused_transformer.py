@@ -17,7 +17,9 @@ D, H, L = 8, 2, 3
 
 def build_model(pre_norm=False, **decoder):
     sizes = {"model_size": D, "feed_forward_size": 12, "num_heads": H, "num_layers": L}
-    config = preset("vaswani2017")(**sizes, pre_norm=pre_norm, tied="none", max_length=64)
+    config = preset("vaswani2017")(
+        **sizes, pre_norm=pre_norm, tied_embeddings="none", max_length=64
+    )
     config = replace(config, decoder=replace(config.decoder, **decoder))
     torch.manual_seed(0)
     built = build(config, small.V_X, small.V_Y).double().eval().requires_grad_(False)

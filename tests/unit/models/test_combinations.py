@@ -37,21 +37,21 @@ def why_not(entry):
     looped = entry.decoder not in ("convolutional", "transformer")
     if looped and entry.first == "copy":
         copied = {
-            "has no states to copy": entry.encoder != "recurrent",
-            "makes two; decoder.initial_state = tanh": entry.directions == "two",
-            "num_layers = 2 and decoder.num_layers = 1": (entry.decoder, entry.num_layers)
+            "encoder has no recurrent states": entry.encoder != "recurrent",
+            r"makes two\. Set decoder\.initial_state = tanh": entry.directions == "two",
+            "num_layers is 2 and decoder.num_layers is 1": (entry.decoder, entry.num_layers)
             == ("cho", 2),
-            "do not carry the same things": (entry.decoder, entry.cell) == ("cho", "lstm"),
+            "whose states differ in kind": (entry.decoder, entry.cell) == ("cho", "lstm"),
         }
         if any(copied.values()):
             return next(sentence for sentence, wrong in copied.items() if wrong)
     if entry.decoder == "plain" and entry.first == "zero":
-        return "tells the decoder nothing of the source"
+        return "the decoder gets nothing of the source"
     if entry.decoder in ("bahdanau", "luong", "luong_fed"):
         width = {"convolutional": 5, "transformer": 6}.get(entry.encoder, 5)
         width *= 2 if entry.directions == "two" else 1
         if entry.score in ("dot", "scaled_dot", "gaussian", "gaussian_learned") and width != 5:
-            return "needs queries and keys of one width"
+            return "which needs queries and keys of one width"
     return None
 
 
@@ -62,7 +62,7 @@ def check(entry):
     if expected is not None:
         with pytest.raises(ConfigError, match=expected) as refusal:
             build(config, small.V_X, small.V_Y)
-        assert all(problem.endswith("would do") for problem in refusal.value.problems)
+        assert all(ADVICE.search(problem) for problem in refusal.value.problems)
         return False
     torch.manual_seed(0)
     model = build(config, small.V_X, small.V_Y)
@@ -118,99 +118,102 @@ def base(**parts):
     return replace(PRESETS["bahdanau2015"](**small.SIZES["bahdanau2015"]), **parts)
 
 
-WORDS = EmbeddingConfig(size=5)
+EMBEDDING = EmbeddingConfig(size=5)
 HEADS = {"model_size": 6, "feed_forward_size": 5, "num_heads": 2}
 
+ADVICE = re.compile(r"\. Set (.+)\.$")
+
 REFUSALS = {
-    "decoder.initial_state = tanh maps a summary, but summary = none; summary = last would "
-    "do": base(summary="none"),
-    "the decoder's context is a summary, but summary = none; summary = last would do": base(
+    "decoder.initial_state is tanh, which maps a summary, but summary is none. Set summary = "
+    "last.": base(summary="none"),
+    "The decoder's context is a summary, but summary is none. Set summary = last.": base(
         summary="none",
         decoder=ChoDecoderConfig(hidden_size=7, initial_state="zero"),
         readout=ReadoutConfig(),
     ),
-    "summary = backward, but nothing in the decoder asks for one; summary = none would do": base(
+    "summary is backward, but the decoder does not use a summary. Set summary = none.": base(
         decoder=BahdanauDecoderConfig(hidden_size=7, initial_state="zero")
     ),
-    "summary = backward is the backward direction's state, but the encoder has none; "
-    "summary = last would do": base(encoder=RecurrentEncoderConfig(hidden_size=7)),
-    "decoder.initial_state = zero tells the decoder nothing of the source; "
-    "decoder.initial_state = tanh and summary = last would do": base(
+    "summary is backward, but the encoder has no backward direction. Set summary = last.": base(
+        encoder=RecurrentEncoderConfig(hidden_size=7)
+    ),
+    "decoder.initial_state is zero, so the decoder gets nothing of the source. Set "
+    "decoder.initial_state = tanh and summary = last.": base(
         decoder=PlainDecoderConfig(hidden_size=7, initial_state="zero"),
         summary="none",
         readout=ReadoutConfig(),
     ),
-    "decoder.initial_state = copy, but the encoder has no states to copy; "
-    "decoder.initial_state = tanh and summary = last would do": base(
+    "decoder.initial_state is copy, but the encoder has no recurrent states. Set "
+    "decoder.initial_state = tanh and summary = last.": base(
         encoder=ConvolutionalEncoderConfig(hidden_size=7, num_layers=1),
         decoder=LuongDecoderConfig(hidden_size=7, initial_state="copy"),
         summary="none",
     ),
-    "decoder.initial_state = copy takes one state a layer, but encoder.bidirectional = true makes "
-    "two; "
-    "decoder.initial_state = tanh and summary = last would do": base(
+    "decoder.initial_state is copy, which takes one state per layer, but encoder.bidirectional "
+    "is true, which makes two. Set decoder.initial_state = tanh and summary = last.": base(
         decoder=LuongDecoderConfig(hidden_size=7, initial_state="copy"), summary="none"
     ),
-    "decoder.initial_state = copy, but encoder.cell = gru_before and decoder.cell = lstm do not "
-    "carry the "
-    "same things; decoder.initial_state = tanh and summary = last would do": base(
+    "decoder.initial_state is copy, but encoder.cell is gru_before and decoder.cell is lstm, "
+    "whose states differ in kind. Set decoder.initial_state = tanh and summary = last.": base(
         encoder=RecurrentEncoderConfig(hidden_size=7),
         decoder=LuongDecoderConfig(hidden_size=7, initial_state="copy", cell="lstm"),
         summary="none",
     ),
-    "decoder.initial_state = copy, but encoder.hidden_size = 7 and decoder.hidden_size = 11; "
-    "decoder.initial_state = tanh and summary = last would do": base(
+    "decoder.initial_state is copy, but encoder.hidden_size is 7 and decoder.hidden_size is 11; "
+    "they must be equal. Set decoder.initial_state = tanh and summary = last.": base(
         encoder=RecurrentEncoderConfig(hidden_size=7),
         decoder=LuongDecoderConfig(hidden_size=11, initial_state="copy"),
         summary="none",
     ),
-    "decoder.attention.score = dot needs queries and keys of one width, but decoder.hidden_size = "
-    "7 and the encoder shows 14; decoder.attention.score = bilinear would do": base(
+    "decoder.attention.score is dot, which needs queries and keys of one width, but "
+    "decoder.hidden_size is 7 and the encoder's output is 14 wide. Set decoder.attention.score "
+    "= bilinear.": base(
         decoder=BahdanauDecoderConfig(hidden_size=7, attention=AttentionConfig(score="dot"))
     ),
-    "encoder.model_size = 6 is not source.size = 5, but a Transformer adds to its input; "
-    "source.size = 6 would do": base(encoder=TransformerEncoderConfig(**HEADS), summary="last"),
-    "decoder.model_size = 6 is not target.size = 5, but a Transformer adds to its input; "
-    "target.size = 6 would do": base(
+    "encoder.model_size is 6, but source.size is 5; in a Transformer they must be equal. Set "
+    "source.size = 6.": base(encoder=TransformerEncoderConfig(**HEADS), summary="last"),
+    "decoder.model_size is 6, but target.size is 5; in a Transformer they must be equal. Set "
+    "target.size = 6.": base(
         decoder=TransformerDecoderConfig(**HEADS), summary="none", readout=ReadoutConfig()
     ),
-    "readout.inputs = old_state, but this decoder has none to show; "
-    "readout.inputs = new_state would do": base(
+    "readout.inputs contains old_state, but this decoder has none. Set readout.inputs = "
+    "new_state.": base(
         decoder=ConvolutionalDecoderConfig(hidden_size=5, num_layers=1),
         summary="none",
         readout=ReadoutConfig(inputs=("old_state",)),
     ),
-    "tied_embeddings = output makes the readout an embedding's matrix, but it has inputs = "
-    "['new_state', "
-    "'context']; readout.kind = tanh and readout.size = 5 would do": base(
-        tied_embeddings="output", readout=ReadoutConfig(inputs=("new_state", "context"))
-    ),
-    "tied_embeddings = output needs a readout as wide as target.size = 5, but it is 3 wide; "
-    "target.size = 3 would do": base(tied_embeddings="output"),
-    "tied_embeddings = all needs one width, but source.size = 11 and target.size = 5; "
-    "tied_embeddings = output would do": base(
+    "tied_embeddings is output, which makes the readout an embedding's matrix, but "
+    "readout.inputs is ['new_state', 'context']. Set readout.kind = tanh and readout.size = "
+    "5.": base(tied_embeddings="output", readout=ReadoutConfig(inputs=("new_state", "context"))),
+    "tied_embeddings is output, which needs a readout as wide as target.size = 5, but it is 3 "
+    "wide. Set target.size = 3.": base(tied_embeddings="output"),
+    "tied_embeddings is all, which needs embeddings of one width, but source.size is 11 and "
+    "target.size is 5. Set tied_embeddings = output.": base(
         tied_embeddings="all",
         source=EmbeddingConfig(size=11),
         readout=ReadoutConfig(kind="tanh", inputs=("new_state",), size=5),
     ),
-    "tied_embeddings = all needs one vocabulary, but the source's has 17 symbols and the target's "
-    "19; "
-    "tied_embeddings = output would do": base(
+    "tied_embeddings is all, which needs one vocabulary, but the source's has 17 tokens and the "
+    "target's 19. Set tied_embeddings = output.": base(
         tied_embeddings="all", readout=ReadoutConfig(kind="tanh", inputs=("new_state",), size=5)
     ),
 }
 
 
 @pytest.mark.parametrize("sentence", REFUSALS)
-def test_what_does_not_fit_is_refused_with_a_sentence_that_says_what_would(sentence):
+def test_parts_that_do_not_fit_are_refused_with_advice(sentence):
     with pytest.raises(ConfigError) as refusal:
-        build(REFUSALS[sentence], small.V_Y if "one width" in sentence else small.V_X, small.V_Y)
+        build(
+            REFUSALS[sentence],
+            small.V_Y if "embeddings of one width" in sentence else small.V_X,
+            small.V_Y,
+        )
     assert refusal.value.problems == (sentence,)
     assert str(refusal.value) == f"model: {sentence}"
 
 
 def follow(config, path, value):
-    """Set what an advice names."""
+    """Set a setting that an advice names."""
     first, _, rest = path.partition(".")
     if rest:
         return replace(config, **{first: follow(getattr(config, first), rest, value)})
@@ -221,18 +224,18 @@ def follow(config, path, value):
 
 
 @pytest.mark.parametrize("sentence", REFUSALS)
-def test_what_would_do_does(sentence):
+def test_a_model_builds_after_the_advice_is_followed(sentence):
     config = REFUSALS[sentence]
-    if "Transformer adds" in sentence and "decoder" in sentence:
-        config = replace(config, source=WORDS)
-    advice = re.findall(r"([\w.]+) = (\w+)", sentence.rsplit("; ", 1)[1])
+    if "in a Transformer" in sentence and "decoder" in sentence:
+        config = replace(config, source=EMBEDDING)
+    advice = re.findall(r"([\w.]+) = (\w+)", ADVICE.search(sentence)[1])
     assert advice
     for path, value in advice:
         config = follow(config, path, value)
     build(config, small.V_X, small.V_Y)
 
 
-def test_everything_that_is_wrong_is_said_at_once():
+def test_all_problems_are_reported_at_once():
     config = base(
         decoder=LuongDecoderConfig(
             hidden_size=11,

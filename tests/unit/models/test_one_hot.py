@@ -52,9 +52,9 @@ def test_an_elman_cell_picks_the_column_of_its_word():
     h = np.random.default_rng(0).standard_normal(D)
     for word in range(V_X):
         x = embedding(torch.tensor([[word]]))[:, 0]
-        moved = cell(x, cell.start(torch.tensor(h)[None])).h[0]
-        assert_close(moved, np.tanh(W[:, word] + b + U @ h))
-        assert_close(moved, elman(np.eye(V_X)[word], h, W=W, U=U, b=b))
+        h_next = cell(x, cell.state_with_output(torch.tensor(h)[None])).h[0]
+        assert_close(h_next, np.tanh(W[:, word] + b + U @ h))
+        assert_close(h_next, elman(np.eye(V_X)[word], h, W=W, U=U, b=b))
 
 
 def test_a_line_is_read_column_by_column():
@@ -109,13 +109,16 @@ def test_settings_of_before_mean_learned_words():
 
 
 REFUSALS = {
-    "source.one_hot = true makes vectors as wide as the vocabulary, but source.size = 12 and it "
-    "has 11 symbols; source.size = 11 would do": {"source": replace(CONFIG.source, size=12)},
-    "target.one_hot = true makes vectors as wide as the vocabulary, but target.size = 5 and it "
-    "has 13 symbols; target.size = 13 would do": {"target": replace(CONFIG.target, size=5)},
-    "tied_embeddings = output shares the target embedding's matrix, but target.one_hot = true has "
-    "none; "
-    "tied_embeddings = none would do": {
+    "source.one_hot is true, which makes vectors as wide as the vocabulary, but source.size is 12 "
+    "and the vocabulary has 11 tokens. Set source.size = 11.": {
+        "source": replace(CONFIG.source, size=12)
+    },
+    "target.one_hot is true, which makes vectors as wide as the vocabulary, but target.size is 5 "
+    "and the vocabulary has 13 tokens. Set target.size = 13.": {
+        "target": replace(CONFIG.target, size=5)
+    },
+    "tied_embeddings is output, which shares the matrix of the target embedding, but "
+    "target.one_hot is true and it has none. Set tied_embeddings = none.": {
         "tied_embeddings": "output",
         "readout": ReadoutConfig(kind="tanh", size=V_Y),
     },
@@ -135,8 +138,7 @@ def test_no_side_can_be_tied_to_the_other():
     with pytest.raises(ConfigError) as refusal:
         build(replace(CONFIG, source=replace(CONFIG.target), target=learned, **both), V_Y, V_Y)
     assert refusal.value.problems == (
-        "tied_embeddings = all shares the source embedding's matrix, but source.one_hot = true "
-        "has none; "
-        "tied_embeddings = none would do",
+        "tied_embeddings is all, which shares the matrix of the source embedding, but "
+        "source.one_hot is true and it has none. Set tied_embeddings = none.",
     )
     build(replace(CONFIG, target=learned, **{**both, "tied_embeddings": "output"}), V_X, V_Y)

@@ -230,8 +230,8 @@ def test_a_recurrent_preset_takes_any_cell_depth_and_direction(
 
 def test_an_unknown_preset_is_refused_by_name():
     sentence = (
-        "model: preset = bahdanau2014, but it must be one of cho2014, sutskever2014, bahdanau2015, "
-        "luong2015, gehring2017, vaswani2017; bahdanau2015 would do"
+        "model: preset is bahdanau2014; it must be one of cho2014, sutskever2014, bahdanau2015, "
+        "luong2015, gehring2017, vaswani2017. Did you mean bahdanau2015?"
     )
     for function in (preset, paper_sizes):
         with pytest.raises(ConfigError) as refusal:

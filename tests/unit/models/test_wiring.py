@@ -199,7 +199,9 @@ def test_a_batch_of_nothing_but_empty_sources_still_decodes():
 def test_no_words_at_all_are_refused():
     model = small.model("bahdanau2015")
     _, _, (source, mask, fed) = small.batch(model)
-    with pytest.raises(InputError, match="no words were fed, but a decoder needs one; BOS would"):
+    with pytest.raises(
+        InputError, match=r"no tokens to feed, but the decoder needs .*one\. Begin with BOS\."
+    ):
         model(source, mask, fed[:, :0])
 
 
@@ -211,7 +213,7 @@ def test_stepping_past_the_last_position_is_refused_with_a_sentence():
         memory, state = model.start(source, mask)
         state, _ = model.unroll(state, fed, memory)
         state, _ = model.step(state, fed[:, 0], memory)
-        sentence = "the line has 8 symbols, but the model has positions for 7; max_length = 8 would"
+        sentence = r"has 8 tokens, but the model has 7 positions\. Set max_length = 8\."
         with pytest.raises(InputError, match=sentence):
             model.step(state, fed[:, 0], memory)
 
@@ -224,7 +226,7 @@ def test_a_fresh_state_and_a_stepped_one_cannot_be_joined_by_mistake():
     for parts in ([fresh, stepped], [stepped, fresh]):
         with pytest.raises((RuntimeError, ValueError)):
             type(fresh).join(parts)
-    with pytest.raises(ValueError, match="where only some hold a part"):
+    with pytest.raises(ValueError, match="only if all or none of them hold a field"):
         CellState.join(
             [CellState(source[:, :2].double()), CellState(*[source[:, :2].double()] * 2)]
         )
@@ -234,7 +236,7 @@ def test_a_fresh_state_and_a_stepped_one_cannot_be_joined_by_mistake():
 def test_a_mask_with_holes_or_padding_on_the_left_is_refused(name):
     model = small.model(name)
     source = torch.full((1, 4), 5)
-    sentence = "source_mask shows a position behind a hidden one, but padding must stand to the ri"
+    sentence = "source_mask hides a position before a visible one, but padding must be on the right"
     for visible in ([False, True, True, True], [True, False, True, True]):
         with pytest.raises(InputError, match=sentence):
             model.start(source, torch.tensor([visible]))
@@ -244,19 +246,17 @@ def test_imposed_weights_of_another_shape_are_refused():
     model = small.model("vaswani2017")
     _, _, (source, mask, fed) = small.batch(model)
     memory, state = model.start(source, mask)
-    sentence = (
-        r"must be one row of weights for each of 3 layers and 2 heads; \[3, 3, 2, S\] would do"
-    )
+    sentence = r"shape \[3, 1, 1, 7\]; it must be \[3, 3, 2, S\] for 3 layers and 2 heads\."
     with pytest.raises(InputError, match=sentence):
         model.step(state, fed[:, 0], memory, forced_weights=torch.zeros(3, 1, 1, 7))
-    with pytest.raises(InputError, match=r"\[3, 6, 3, 2, S\] would do"):
+    with pytest.raises(InputError, match=r"it must be \[3, 6, 3, 2, S\] for"):
         model.unroll(state, fed, memory, forced_weights=torch.zeros(3, 6, 1, 1, 7))
 
 
 @pytest.mark.parametrize("size", [3, 4])
 def test_a_vocabulary_without_room_for_words_is_refused(size):
     config = PRESETS["cho2014"](**small.SIZES["cho2014"])
-    sentence = f"target_vocabulary = {size}, but it must be a whole number above 4: the ids of"
+    sentence = f"target_vocabulary is {size}; it must be a whole number above 4, because the ids of"
     with pytest.raises(ConfigError, match=sentence):
         build(config, small.V_X, size)
 

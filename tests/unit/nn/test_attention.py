@@ -13,7 +13,7 @@ from regard.nn.attention import (
     Attention,
     LocalWindow,
     ManyReads,
-    Past,
+    PastAttention,
     force_weights,
     weighted_values,
 )
@@ -178,7 +178,7 @@ def test_the_local_window_is_luongs(kind):
     attention = Attention(DotScore(), window=window)
     memory = attention.remember(keys, keys, MASK)
     position = torch.tensor([[0, 1, 2], [3, 4, 5]])
-    contexts, weights = attention(query, memory, past=Past(position))
+    contexts, weights = attention(query, memory, past=PastAttention(position))
     for b, t in np.ndindex(B, T):
         n, q = LENGTHS[b], query[b, t].numpy()
         visible = keys[b, :n].numpy()
@@ -200,7 +200,7 @@ def test_without_a_past_the_queries_are_the_first_positions():
     query, keys = randn(B, T, D), randn(B, S, D)
     attention = Attention(DotScore(), window=LocalWindow(1))
     memory = attention.remember(keys, keys, MASK)
-    expected = attention(query, memory, past=Past(torch.arange(T).expand(B, T)))
+    expected = attention(query, memory, past=PastAttention(torch.arange(T).expand(B, T)))
     for actual, wanted in zip(attention(query, memory), expected, strict=True):
         assert torch.equal(actual, wanted)
 
@@ -224,14 +224,14 @@ def test_many_reads_are_concatenated(given):
 def test_a_covered_score_must_be_told_what_was_seen():
     attention = Attention(AdditiveScore(D, D, A, coverage=True).double())
     memory = attention.remember(randn(B, S, D), randn(B, S, D))
-    with pytest.raises(InputError, match="the score sees coverage, but no weights so far were giv"):
+    with pytest.raises(InputError, match="score uses coverage, but there are no earlier weights"):
         attention(randn(B, T, D), memory)
 
 
 def test_half_precision_counts_far_positions_right():
     query, keys = randn(1, 1, D), randn(1, 1009, D)
     attention = Attention(DotScore(), window=LocalWindow(2))
-    past = Past(torch.tensor([[514]]))
+    past = PastAttention(torch.tensor([[514]]))
     for dtype in (torch.float64, torch.bfloat16):
         memory = attention.remember(keys.to(dtype), keys.to(dtype))
         _, weights = attention(query.to(dtype), memory, past=past)

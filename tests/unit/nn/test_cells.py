@@ -142,7 +142,7 @@ def stack(**options):
 def test_a_stack_steps_and_scans_layer_by_layer(residual):
     layers = stack(residual=residual)
     x, h = randn(B, T, I), randn(B, D)
-    start = tuple(cell.start(h) for cell in layers.layers)
+    start = tuple(cell.state_with_output(h) for cell in layers.layers)
     shown, last = layers.scan(x, start, torch.ones(B, T, dtype=torch.bool))
     inputs = [row.numpy() for row in x[0]]
     for layer, cell in enumerate(layers.layers):
@@ -160,7 +160,7 @@ def test_a_stack_steps_and_scans_layer_by_layer(residual):
 def test_two_directions_stand_side_by_side():
     layers = stack(bidirectional=True)
     x, h = randn(B, T, I), torch.zeros(B, D, dtype=torch.float64)
-    start = tuple(cell.start(h) for cell in layers.layers)
+    start = tuple(cell.state_with_output(h) for cell in layers.layers)
     shown, last = layers.scan(x, start, MASK)
     n = LENGTHS[2]
     inputs = list(x[2, :n].numpy())
@@ -180,7 +180,9 @@ def test_dropout_falls_between_layers_and_not_before_the_first():
     everywhere = torch.ones(B, T, dtype=torch.bool)
 
     def run(layers):
-        start = tuple(cell.start(torch.zeros(B, D, dtype=x.dtype)) for cell in layers.layers)
+        start = tuple(
+            cell.state_with_output(torch.zeros(B, D, dtype=x.dtype)) for cell in layers.layers
+        )
         return layers.scan(x, start, everywhere)[0]
 
     assert torch.equal(run(one), run(one))

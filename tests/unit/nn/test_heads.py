@@ -93,7 +93,8 @@ def test_a_causal_mask_hides_what_comes_later():
 
 def test_heads_that_do_not_divide_the_width_are_refused():
     with pytest.raises(
-        ConfigError, match="num_heads = 3 does not divide model_size = 10; model_size = 9"
+        ConfigError,
+        match=r"model_size is 10; it must be a multiple of num_heads = 3\. Set model_size = 9\.",
     ):
         MultiHeadAttention((D, D, D), 10, 3)
 
@@ -188,17 +189,19 @@ def test_relative_positions_are_shaws(causal):
 def test_positions_inside_attention_need_queries_among_the_keys(positions):
     attention = MultiHeadAttention((D, D, D), 12, 2, positions=positions).double()
     memory = attention.remember(randn(B, 2, D), randn(B, 2, D), torch.ones(B, 2, dtype=torch.bool))
-    sentence = "3 queries ask 2 keys, but positions inside attention take the queries for the last"
+    sentence = (
+        r"3 queries but only 2 keys\. Positions inside attention take the queries to be the last"
+    )
     with pytest.raises(InputError, match=sentence):
         attention(randn(B, T, D), memory)
 
 
 def test_relative_positions_belong_to_the_scaled_dot_score():
-    sentence = "relative positions add to scaled dot scores alone; ScaledDotScore would do"
+    sentence = r"Relative positions need scaled dot scores\. Use ScaledDotScore\."
     with pytest.raises(ConfigError, match=sentence):
         MultiHeadAttention((D, D, D), 12, 2, score=DotScore(), positions=RelativePositions(6, 2))
 
 
 def test_odd_rotary_widths_are_refused():
-    with pytest.raises(ConfigError, match="turn pairs, but size = 7; 8 would do"):
+    with pytest.raises(ConfigError, match=r"rotate pairs, but size is 7\. Set size = 8\."):
         RotaryPositions(7)

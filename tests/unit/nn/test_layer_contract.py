@@ -12,7 +12,7 @@ from regard.nn.attention import (
     LocalWindow,
     ManyReads,
     MultiHeadAttention,
-    Past,
+    PastAttention,
     SelfAttention,
     weighted_values,
 )
@@ -79,7 +79,7 @@ def fused(layer, x):
 def covered(layer, x):
     memory = layer.remember(x["keys"], x["values"], x["mask"])
     position = torch.arange(x["query"].shape[1]).expand(x["query"].shape[:2])
-    context, weights = layer(x["query"], memory, past=Past(position, x["coverage"]))
+    context, weights = layer(x["query"], memory, past=PastAttention(position, x["coverage"]))
     return {"context": context, "weights": weights}
 
 
@@ -119,7 +119,7 @@ def scan(layer, x):
 
 
 def stack(layer, x):
-    start = tuple(cell.start(x["h"]) for cell in layer.layers)
+    start = tuple(cell.state_with_output(x["h"]) for cell in layer.layers)
     states, last = layer.scan(x["x"], start, x["mask"])
     return {"states": states, "h": last[-1].h}
 

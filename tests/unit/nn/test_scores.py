@@ -115,9 +115,7 @@ def test_the_location_score_takes_one_row_per_position():
 
 def test_a_source_longer_than_the_location_score_is_refused():
     _, keys = given(M)
-    sentence = (
-        "the source has 5 positions, but the location score has rows for 3; max_length = 5 would do"
-    )
+    sentence = r"source has 5 positions, but the location score has 3 rows\. Set max_length = 5\."
     with pytest.raises(InputError, match=sentence):
         LocationScore(D, 3).prepare(keys)
 

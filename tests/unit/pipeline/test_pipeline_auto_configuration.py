@@ -338,8 +338,8 @@ def test_a_section_must_be_one(given):
 
 def test_a_preset_that_there_is_not_is_refused():
     known = "cho2014, sutskever2014, bahdanau2015, luong2015, gehring2017, vaswani2017"
-    said = f"but it must be one of {known}; vaswani2017 would do"
-    assert refusal(digits(), {}, "vaswani17") == f"model: preset = vaswani17, {said}"
+    sentence = f"it must be one of {known}. Did you mean vaswani2017?"
+    assert refusal(digits(), {}, "vaswani17") == f"model: preset is vaswani17; {sentence}"
     assert refusal(digits(), {"model": {"preset": 3}}).startswith("model: preset = 3, but it must")
 
 
