@@ -352,8 +352,8 @@ def test_settings_may_stand_in_sections_or_alone():
 def test_a_name_that_is_nearly_a_setting_is_told_with_its_section():
     told = refusal(ConfigError, max_step=3, hiden_size=5, serch={"seed": 1}, seed=-1)
     assert sorted(told.splitlines()) == [
-        "settings: Unknown setting model.hiden_size. Did you mean model.hidden_size?",
         "settings: Unknown section serch. Did you mean search?",
+        "settings: Unknown setting model.hiden_size. Did you mean model.hidden_size?",
         "settings: Unknown setting train.max_step. Did you mean train.max_steps?",
         "settings: train.seed = -1, but it must be a whole number, at least 0",
     ]
