@@ -12,6 +12,15 @@ from regard.config.toml import read_settings
 HERE = Path(__file__).parent
 RECIPES = sorted((HERE / "recipes-0.1").glob("*.toml"))
 TODAY = HERE.parents[1] / "recipes"
+RENAMED_FILES = {
+    "g2p-after-low": "g2p-fine-tuned-low",
+    "g2p-after-medium": "g2p-fine-tuned-medium",
+    "g2p-taught": "g2p-distilled",
+    "g2p-together": "g2p-multilingual",
+    "g2p-together-vaswani2017": "g2p-multilingual-vaswani2017",
+    "little": "low-resource",
+    "little-started": "low-resource-warm-start",
+}
 
 
 def leaves(tree, path=""):
@@ -35,7 +44,10 @@ def test_an_old_recipe_says_its_new_names_and_is_the_recipe_of_today(path):
         warnings.simplefilter("always")
         tree = read_settings(text, path.name)
     assert sorted(str(one.message) for one in warned) == sorted(expected)
-    assert tree == read_settings((TODAY / path.name).read_text(encoding="utf-8"), path.name)
+    today = TODAY / path.name
+    if not today.exists():
+        today = TODAY / f"{RENAMED_FILES[path.stem]}.toml"
+    assert tree == read_settings(today.read_text(encoding="utf-8"), today.name)
 
 
 def test_there_are_recipes_with_old_names():

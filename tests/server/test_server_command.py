@@ -159,7 +159,7 @@ def test_its_help_tells_every_limit_with_its_default_and_imports_no_server():
     *help_lines, imported = run.stdout.splitlines()
     assert imported == "[]"
     text = " ".join(" ".join(help_lines).split())
-    assert "--max-lines N Most lines, or pairs, of a request (256)." in text
+    assert "--max-lines N Maximum number of lines, or pairs, in a request (256)." in text
     assert "--batch-lines N Most lines that are answered together, whoever asked; 1 takes" in text
 
 
