@@ -12,7 +12,7 @@ from pipeline_cases import tsv
 
 from regard.data import pair_blocks
 from regard.errors import ConfigError, DataError
-from regard.pipeline import messages, split
+from regard.pipeline import corpus_profile, messages, split
 from regard.pipeline.auto_configuration import auto_configure
 from regard.pipeline.input_pairs import InputPairs, read_pairs
 from regard.pipeline.pairs_source import PairsSource
@@ -154,6 +154,7 @@ def test_a_model_is_named_after_its_pairs(source, stem):
 def test_what_is_read_and_encoded_does_not_stay_in_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(pair_blocks, "BLOCK_PAIRS", 200)
     monkeypatch.setattr(split, "MAX_HASHES", 300)
+    monkeypatch.setattr(corpus_profile, "MAX_WORDS", 100)
     peaks = []
     for count in (2000, 8000):
         tracemalloc.start()
