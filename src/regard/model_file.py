@@ -18,7 +18,7 @@ from regard.config.settings import Settings
 from regard.config.toml import settings_from, to_tree
 from regard.errors import ModelFileError, RegardError
 from regard.renamed_parameters import with_new_names
-from regard.safetensors_files import ANOTHER, read_tensors, write_tensors
+from regard.safetensors_files import UNDAMAGED, read_tensors, write_tensors
 from regard.text.text_processor import TextProcessor
 
 FORMAT = 1
@@ -58,8 +58,8 @@ def read_model_file(path: Path) -> ModelFile:
     if type(version) is not int or version > FORMAT:
         raise ModelFileError(
             str(path),
-            f"its format is {version!r}, but regard {__version__} reads formats up to {FORMAT}; "
-            "a newer regard would do",
+            f"Its format is {version!r}; regard {__version__} reads formats up to {FORMAT}. "
+            "Install a newer regard.",
         )
     try:
         if missing := missing_extension(metadata.get("requires", [])):
@@ -78,7 +78,7 @@ def read_model_file(path: Path) -> ModelFile:
 
 def unusable_settings(path: Path, error: Exception) -> ModelFileError:
     """Return the error for settings of a file that no model can be built from."""
-    return ModelFileError(str(path), f"its settings cannot be used ({error}); {ANOTHER}")
+    return ModelFileError(str(path), f"Its settings cannot be used ({error}). {UNDAMAGED}")
 
 
 def check_tensors(
@@ -90,12 +90,12 @@ def check_tensors(
         if expected.get(name) != shapes.get(name):
             raise ModelFileError(
                 str(path),
-                f"its weights are not those of its settings, {name} for one; {ANOTHER}",
+                f"Its weights do not match its settings, for example {name}. {UNDAMAGED}",
             )
     for name, tensor in tensors.items():
         if not tensor.is_floating_point() or not tensor.isfinite().all():
             raise ModelFileError(
-                str(path), f"its weights are not all numbers, {name} for one; {ANOTHER}"
+                str(path), f"Its weights are not all finite, for example {name}. {UNDAMAGED}"
             )
 
 

@@ -18,9 +18,9 @@ KEY = "regard"
 MAX_HEADER_BYTES = 100_000_000
 """Longer headers are refused: the length in a damaged file could be anything."""
 
-ANOTHER = "a whole copy of a file made by regard would do"
-DAMAGED = f"it is damaged, or no model of regard; {ANOTHER}"
-FOREIGN = f"it holds tensors, but nothing that regard wrote; {ANOTHER}"
+UNDAMAGED = "Use an undamaged copy of a file written by regard."
+DAMAGED = f"It is damaged or no model of regard. {UNDAMAGED}"
+FOREIGN = f"It has tensors, but no metadata of regard. {UNDAMAGED}"
 
 
 def write_tensors(path: Path, tensors: "Mapping[str, Tensor]", metadata: Mapping[str, Any]) -> None:
@@ -82,7 +82,7 @@ def _refuse_pickle(path: Path, head: bytes) -> None:
     pickled = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05", b"PK")
     # the length of a header may begin with the same bytes, but then the header itself follows it
     if head.startswith(pickled) and not head.endswith(b"{"):
-        problem = f"it is a pickle, which could run any code when loaded; {ANOTHER}"
+        problem = f"It is a pickle, which can run any code when it is loaded. {UNDAMAGED}"
         raise ModelFileError(str(path), problem)
 
 

@@ -90,8 +90,8 @@ def test_what_a_server_says_is_what_the_command_line_says(shared, capsys):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--port", "x"], "serve: port = x, but it must be a whole number, at least 0"),
-        (["--port", "70000"], "serve: port = 70000, but it must be at most 65535; 8000 would do"),
+        (["--port", "x"], "serve: port is x; it must be a whole number, at least 0."),
+        (["--port", "70000"], "serve: port is 70000; it must be at most 65535."),
         (
             ["--host", "no.such.host.invalid"],
             "serve: host is no.such.host.invalid; it must be an address or name of this machine, "
@@ -130,8 +130,7 @@ def test_a_port_that_this_user_may_not_take_is_refused(monkeypatch, capsys):
 def test_two_models_of_one_name_are_refused(capsys):
     assert main(["serve", "a/m.regard", "b/m.regard"]) == 2
     assert capsys.readouterr().err == (
-        "regard: serve: a/m.regard and b/m.regard would both be m, but names must differ; another "
-        "name for one of the files would do\n"
+        "regard: serve: a/m.regard and b/m.regard have one name, m. Rename one of the files.\n"
     )
 
 
@@ -145,8 +144,8 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch, capsys):
     monkeypatch.setattr(sys.modules["regard.cli.serve"], "find_spec", lambda name: None)
     assert main(["serve", "m.regard"]) == 2
     assert capsys.readouterr().err == (
-        "regard: serve: fastapi is not installed, but the server needs it; "
-        'pip install "regard[serve]" would do\n'
+        "regard: serve: The server needs fastapi, which is not installed. "
+        'Run pip install "regard[serve]".\n'
     )
 
 

@@ -41,7 +41,7 @@ def demo(
 
 @dataclass(frozen=True)
 class _Stage:
-    """Where a demo's model goes, and the words that asked for it."""
+    """Where the model of a demo goes, and the arguments of the command."""
 
     path: Path
     overwrite: bool
@@ -53,7 +53,7 @@ class _Stage:
         dev: list[tuple[str, str]],
         settings: "Settings",
         *,
-        kept: bool = True,
+        save: bool = True,
     ) -> "Translator":
         """Learn, from the beginning."""
         from regard.config.toml import to_tree
@@ -65,7 +65,7 @@ class _Stage:
                 pairs=PairsSource(pairs),
                 dev=dev,
                 settings=to_tree(settings),
-                out=self.path if kept else None,
+                out=self.path if save else None,
                 overwrite=self.overwrite,
             )
         )
@@ -76,23 +76,23 @@ class _Stage:
 
 
 def _dates(seed: int, stage: _Stage) -> None:
-    from regard.cli.bar import bar
+    from regard.cli.progress import progress_bar
     from regard.demos import dates
 
     translator = stage.train(dates.pairs(seed), dates.dev_pairs(seed), dates.settings(seed))
     unseen = dates.unseen(seed)
-    # some locales write a day alike: such a line is asked once
+    # some locales format a day equally: such a line is translated once
     lines = list(dict.fromkeys(date.source for date in unseen))
     print(f"reading {len(lines):,} dates of 1,000 days it has never seen", file=sys.stderr)
-    with bar(len(lines)) as advance:
+    with progress_bar(len(lines)) as advance:
         answers = translator.translate(lines, beam_size=1, progress=advance)
-    found = dates.exact(unseen, {answer.source: answer.text for answer in answers})
-    worst = min(found, key=lambda form: found[form])
-    locales = len({locale for locale, _ in found})
+    exact = dates.exact(unseen, {answer.source: answer.text for answer in answers})
+    worst = min(exact, key=lambda form: exact[form])
+    locales = len({locale for locale, _ in exact})
     print(
-        f"\n{sum(found.values()) / len(found):.2f} % of 1,000 days that were never trained on are "
-        f"right, in {len(found)} formats of {locales} locales; the hardest, {' '.join(worst)}, "
-        f"{found[worst]:.1f} %\n"
+        f"\n{sum(exact.values()) / len(exact):.2f} % of 1,000 days that were never trained on are "
+        f"right, in {len(exact)} formats of {locales} locales; the hardest, {' '.join(worst)}, "
+        f"{exact[worst]:.1f} %\n"
     )
     examples = translator.translate([source for source, _ in dates.examples(seed)])
     _print_answers(examples)
@@ -108,10 +108,10 @@ def _words(seed: int, stage: _Stage) -> None:
     for filled in (False, True):
         learned = words.pairs(filled=filled)
         settings = words.settings(seed, filled=filled)
-        translator = stage.train(learned, learned, settings, kept=filled)
-        print(f"\n{'filled to five symbols with P:' if filled else 'as they are written:'}")
-        asked = [source for source, _ in words.examples(filled=filled)]
-        for answer in translator.translate(asked):
+        translator = stage.train(learned, learned, settings, save=filled)
+        print(f"\n{'padded to five tokens with P:' if filled else 'as they are written:'}")
+        sources = [source for source, _ in words.examples(filled=filled)]
+        for answer in translator.translate(sources):
             print(f"  {answer.source.rstrip(words.FILL)} → {answer.text}")
     print(f"\n{words.WHY}")
     options.hint("regard", "demo", "beer")

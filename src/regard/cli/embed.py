@@ -1,4 +1,4 @@
-"""`regard embed`: word vectors from lines, and what stands near what."""
+"""`regard embed`: word vectors from lines, and their nearest neighbours."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 from regard.choices import RENAMED_TOKENIZERS, VectorMethod, names_of
 from regard.cli import options
-from regard.cli.bar import bar
 from regard.cli.options import choice, file_argument, file_option, whole
+from regard.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from regard.text.word_vectors import WordVectors
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 TOKENS = ("words", "characters", "whitespace", "phonemes")
 
 FORM = "NFC"
-"""Unicode form of the lines, as pairs have it unless they are told otherwise."""
+"""Unicode form of the lines: the default of data.normalization."""
 
-SHOWN, MAPPED = 8, 150
+NUM_PRINTED, NUM_MAPPED = 8, 150
 """Words whose neighbours are printed, and words on the map."""
 
 
@@ -60,14 +60,14 @@ def embed(
         seed=int(seed),
     )
     # once to count, then to learn
-    with bar(how.epochs + 1, of="readings") as progress:
+    with progress_bar(how.epochs + 1, of="readings") as progress:
         known = train_word_vectors(_Lines(lines, tokens, progress), how)
     stem = "lines" if str(lines) == "-" else Path(lines.name.removesuffix(".gz")).stem
     out = out or Path(f"{stem}.vectors.txt")
     known.save(out)
     rows = [
         (word, ", ".join(f"{other} {cosine:.2f}" for other, cosine in known.nearest(word)))
-        for word in known.words[:SHOWN]
+        for word in known.words[:NUM_PRINTED]
     ]
     print(options.table(("word", "nearest, by cosine"), *rows))
     print(f"{len(known.words):,} words of {known.size} numbers in {out}")
@@ -77,22 +77,26 @@ def embed(
 
 
 class _Lines:
-    """The tokens of each line, as often as they are asked for."""
+    """The tokens of each line; can be read several times."""
 
     def __init__(self, path: Path, kind: str, progress: Callable[[int], None] | None) -> None:
         from regard.data.pairs import read_lines
         from regard.text.tokenizers import plain_tokenizer
 
         self.tokenize, self.path = plain_tokenizer(kind, FORM).tokenize, str(path)
-        # what comes by a pipe comes once
-        self.kept = [line for _, line in read_lines("-")] if str(path) == "-" else None
+        # a pipe can be read only once
+        self.stdin_lines = [line for _, line in read_lines("-")] if str(path) == "-" else None
         self.progress = progress
 
     def __iter__(self) -> Iterator[list[str]]:
         from regard.data.pairs import read_lines
         from regard.text.normalization import normalize
 
-        read = (line for _, line in read_lines(self.path)) if self.kept is None else self.kept
+        read = (
+            (line for _, line in read_lines(self.path))
+            if self.stdin_lines is None
+            else self.stdin_lines
+        )
         for line in read:
             if tokens := self.tokenize(normalize(line, FORM)):
                 yield tokens
@@ -104,7 +108,7 @@ def _draw(known: "WordVectors", path: Path) -> None:
     from regard.atomic_files import replace_file
     from regard.viz.word_map import to_word_map
 
-    count = min(MAPPED, len(known.words))
+    count = min(NUM_MAPPED, len(known.words))
     caption = f"the {count} most frequent words in their widest plane, evenly along either axis"
     replace_file(
         path, to_word_map(known.words[:count], known.project_to_plane(count), caption).encode()

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from regard.cli import options
-from regard.cli.bar import bar
+from regard.cli import messages, options
 from regard.cli.options import (
     ColumnNames,
     Device,
@@ -19,6 +18,7 @@ from regard.cli.options import (
     file_option,
     whole,
 )
+from regard.cli.progress import progress_bar
 from regard.cli.translate import CHUNK
 from regard.errors import ConfigError
 
@@ -86,7 +86,7 @@ def evaluate(
     device: Device = "auto",
     import_: Import = None,
 ) -> None:
-    """MetricScore a model on pairs, or compare two.
+    """Score a model on pairs, or compare two.
 
     All targets of a source are its references, unless every line is to count.
     """
@@ -98,8 +98,7 @@ def evaluate(
     corpus_scores.check_names(names)
     if alignments is not None:
         if ensemble or each_line:
-            problem = "--alignments judges one model line by line anyway"
-            raise ConfigError("evaluate", [f"{problem}; leaving out the other flags would do"])
+            raise ConfigError("evaluate", [messages.flags_with_alignments()])
         _print_alignments(files, alignments, format_, device)
         return
     models, pairs = (files, None) if source or target else (files[:-1], files[-1])
@@ -136,9 +135,7 @@ def _ways(translators: "list[Translator]", search: dict[str, Any]) -> dict[str, 
 def _groups(models: list[Path], ensemble: bool) -> list[list[Path]]:
     """Return which models write together: all, or each alone, of which there may be two."""
     if len(models) not in (1, 2) and not (ensemble and models):
-        problem = f"{len(models)} models are given, but it must be one or two, and then the pairs"
-        would = "--ensemble" if models else "regard evaluate MODEL PAIRS"
-        raise ConfigError("evaluate", [f"{problem}; {would} would do"])
+        raise ConfigError("evaluate", [messages.wrong_number_of_models(len(models))])
     return [models] if ensemble else [[model] for model in models]
 
 
@@ -147,11 +144,10 @@ def _print_alignments(files: list[Path], gold: Path, format_: str, device: str) 
     from regard.translator import load
 
     if len(files) != 1:
-        problem = f"{len(files)} files are given with --alignments, but it must be one model"
-        raise ConfigError("evaluate", [f"{problem}; regard evaluate MODEL --alignments would do"])
+        raise ConfigError("evaluate", [messages.one_model_with_alignments(len(files))])
     translator = load(files[0], device=device)
     golds, beyond = read_gold_alignments(gold)
-    with bar(len(golds)) as progress:
+    with progress_bar(len(golds)) as progress:
         score = evaluate_alignments(translator, golds, gold, progress)
     recipe = {"model": files[0].name, "lines": len(golds), "left_out_links": beyond}
     if format_ == "json":
@@ -170,7 +166,7 @@ def _print_alignments(files: list[Path], gold: Path, format_: str, device: str) 
 def _outputs(translator: "Translator", sources: list[str], search: dict[str, Any]) -> list[str]:
     """Return the texts alone: attention of every line at once would not fit into memory."""
     texts: list[str] = []
-    with bar(len(sources)) as progress:
+    with progress_bar(len(sources)) as progress:
         for first in range(0, len(sources), CHUNK):
             part = sources[first : first + CHUNK]
             # given no name, or they would stay until the next ones are done
@@ -182,10 +178,7 @@ def _form(translators: "list[Translator]", models: list[Path]) -> str:
     """Return the Unicode form of the outputs, which is then that of the references too."""
     forms = [translator.settings.data.normalization for translator in translators]
     if forms[0] != forms[-1]:
-        problem = (
-            f"{models[0]} writes {forms[0]} and {models[1]} writes {forms[1]}, but both must write "
-            "the same form of Unicode; models trained with one data.normalization would do"
-        )
+        problem = messages.different_normalizations((models[0], models[1]), (forms[0], forms[1]))
         raise ConfigError("evaluate", [problem])
     return forms[0]
 

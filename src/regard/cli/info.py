@@ -30,7 +30,7 @@ def info(
     Its parts, vocabularies, training and scores, each score with its recipe.
     """
     from regard.config.toml import to_toml, to_tree
-    from regard.safetensors_files import ANOTHER
+    from regard.safetensors_files import UNDAMAGED
     from regard.saved_model import load_model
 
     saved = load_model(model)
@@ -43,8 +43,8 @@ def info(
         try:
             rows = list(_rows(saved))
         except (TypeError, KeyError, ValueError, AttributeError) as error:
-            # the weights are sound, but what is said of them was written by somebody else
-            raise ModelFileError(str(model), f"its summary cannot be read; {ANOTHER}") from error
+            # the weights are valid, but the summary was not written by regard
+            raise ModelFileError(str(model), f"Its summary cannot be read. {UNDAMAGED}") from error
         print("\n".join(rows))
         options.hint("regard", "translate", model)
 
@@ -69,12 +69,12 @@ def _rows(saved: "SavedModel") -> Iterator[str]:
     summary = dict(saved.summary)
     scores = summary.pop("scores", [])
     for name, value in (_facts(saved) | summary).items():
-        yield f"{name.replace('_', ' '):<16}{_shown(value)}"
+        yield f"{name.replace('_', ' '):<16}{_printable(value)}"
     for score in scores:
-        yield f"{score['name']:<16}{score['value']:.2f}  ({_shown(score['signature'])})"
+        yield f"{score['name']:<16}{score['value']:.2f}  ({_printable(score['signature'])})"
 
 
-def _shown(value: object) -> str:
-    """Write a value for people; a file from elsewhere must not send codes to the terminal."""
+def _printable(value: object) -> str:
+    """Format a value; control characters of a foreign file must not reach the terminal."""
     text = f"{value:,}" if type(value) is int else str(value)
     return text if text.isprintable() else repr(text)

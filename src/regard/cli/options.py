@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from regard.choices import unknown_choice
+from regard.cli import messages
 from regard.config.checks import choices, named_part, number_of, types_of
 from regard.config.documentation import document
 from regard.config.settings import SearchConfig, TrainConfig
@@ -171,7 +172,7 @@ def whole(name: str, help_: str, least: int) -> Any:
     def check(context: typer.Context, value: str | None) -> str | None:
         number = 0 if value is None else _number(value)
         if value is not None and (not isinstance(number, int) or number < least):
-            problem = f"{name} = {value}, but it must be a whole number, at least {least}"
+            problem = messages.not_a_whole_number(name, value, least)
             raise ConfigError(str(context.info_name), [problem])
         return value
 
@@ -180,10 +181,9 @@ def whole(name: str, help_: str, least: int) -> Any:
 
 def line(name: str, text: str) -> str:
     """Return a text that was typed, if it is a line; a terminal can send what is none."""
-    for code, what in (("\n", "a line end"), ("[\ud800-\udfff]", "bytes that are not UTF-8")):
+    for code, what in (("\n", "a line break"), ("[\ud800-\udfff]", "bytes that are not UTF-8")):
         if re.search(code, text):
-            problem = f"it holds {what}, but it must be a line; a file on standard input would do"
-            raise ConfigError(name, [problem])
+            raise ConfigError(name, [messages.not_one_line(what)])
     return text
 
 
@@ -245,8 +245,7 @@ def pairs_source(
     from regard.pipeline.pairs_source import PairsSource
 
     if pairs is None and source is None and target is None:
-        would = "a file of pairs, - for standard input, or --source and --target, would do"
-        raise ConfigError("data", [f"no pairs are given; {would}"])
+        raise ConfigError("data", [messages.NO_PAIRS])
     # as text: a path that is "-" is not equal to "-"
     one, left, right = (None if file is None else str(file) for file in (pairs, source, target))
     return PairsSource(one, left, right, None if columns is None else " ".join(columns))

@@ -1,29 +1,27 @@
-"""Files that commands write on request: refused before it costs time, and never half there."""
+"""Output files of commands: checked early, and written in one move."""
 
 from pathlib import Path
 
 from regard.atomic_files import replace_file
 from regard.choices import either
+from regard.cli import messages
 from regard.errors import ConfigError, DataError, unwritable
 
 ELSEWHERE = "--out in another folder"
 
 
 def refuse_output(command: str, path: Path, endings: tuple[str, ...], overwrite: bool) -> str:
-    """Return what the file is by its ending; refuse another, and one that would be lost."""
+    """Return the ending of the file; refuse other endings and existing files."""
     ending = path.suffix.lower().removeprefix(".")
     if ending not in endings:
         names = either(f".{name}" for name in endings)
-        would = f"{path.with_suffix(f'.{endings[0]}') if path.name else 'a file'} would do"
-        raise ConfigError(command, [f"out = {path}, but it must end in {names}; {would}"])
+        raise ConfigError(command, [messages.wrong_ending(path, names)])
     if path.is_dir():
-        raise DataError(str(path), None, "it is a folder, but it must be a file; another would do")
+        raise DataError(str(path), None, messages.OUTPUT_IS_FOLDER)
     if path.exists() and not overwrite:
-        problem = "it is there already, but it must not be lost; --overwrite or another --out"
-        raise DataError(str(path), None, f"{problem} would do")
+        raise DataError(str(path), None, messages.OUTPUT_EXISTS)
     if not path.absolute().parent.is_dir():
-        problem = f"there is no folder {path.parent}; {ELSEWHERE} would do"
-        raise DataError(str(path), None, problem)
+        raise DataError(str(path), None, messages.no_output_folder(path))
     return ending
 
 

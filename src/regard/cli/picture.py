@@ -1,9 +1,9 @@
-"""What `regard show` draws, here or into a file: where a model looked, or what moved it."""
+"""The picture of `regard show`, in the terminal or in a file: attention or influence."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from regard.cli import options
+from regard.cli import messages, options
 from regard.cli.output import refuse_output, write_output
 
 if TYPE_CHECKING:
@@ -11,14 +11,10 @@ if TYPE_CHECKING:
     from regard.viz.alignment import Alignment
 
 KINDS = ("svg", "png", "pdf", "html")
-NO_ATTENTION = (
-    "This model has no attention: it reads the whole source into one vector. What is drawn is its "
-    "influence by gradient."
-)
 
 
 class Picture:
-    """Where a picture goes: refused before a model is loaded, drawn after it has answered."""
+    """A picture and its output file, which is checked before a model is loaded."""
 
     def __init__(self, out: Path | None, overwrite: bool, width: str | None) -> None:
         self.out = out
@@ -26,29 +22,31 @@ class Picture:
         self.width = None if width is None else int(width)
 
     def draw(self, translator: "Translator", answer: "Translation", *, influence: bool) -> str:
-        """Return what is to be printed of it."""
+        """Draw, and return the text to print."""
         from regard.translator import END
         from regard.viz.alignment import ATTENTION, INFLUENCE, Alignment
         from regard.viz.terminal_heatmap import render
 
-        looked = answer.alignment
-        if influence or looked is None:
-            moved = translator.influence(answer)
-            alignment = Alignment(answer.source_tokens, (*answer.tokens, END), moved)
+        attention = answer.alignment
+        if influence or attention is None:
+            weights = translator.influence(answer)
+            alignment = Alignment(answer.source_tokens, (*answer.tokens, END), weights)
             caption = INFLUENCE
         else:
-            alignment, caption = looked, ATTENTION
-        said = [] if looked is not None else [NO_ATTENTION]
+            alignment, caption = attention, ATTENTION
+        paragraphs = [] if attention is not None else [messages.INFLUENCE_INSTEAD]
         if self.out is not None:
             lines = answer.source, answer.text
             write_output(self.out, self._content(alignment, lines, caption))
             what = "influence by gradient" if caption == INFLUENCE else "attention"
             rows, columns = alignment.weights.shape
-            said.append(f"{self.out}: {what}, target tokens {rows:,} × source tokens {columns:,}")
+            paragraphs.append(
+                f"{self.out}: {what}, target tokens {rows:,} × source tokens {columns:,}"
+            )
         else:
-            said += [INFLUENCE] if caption == INFLUENCE and looked is not None else []
-            said.append(render(alignment, color=options.colored(), width=self.width))
-        return "\n\n".join(said)
+            paragraphs += [INFLUENCE] if caption == INFLUENCE and attention is not None else []
+            paragraphs.append(render(alignment, color=options.colored(), width=self.width))
+        return "\n\n".join(paragraphs)
 
     def _content(self, alignment: "Alignment", lines: tuple[str, str], caption: str) -> bytes:
         if self.kind == "svg":

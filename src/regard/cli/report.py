@@ -19,7 +19,7 @@ def report(
 ) -> None:
     """Put a training run on one page: curves, samples, errors, settings.
 
-    It opens from disk and needs no network; a run that is not finished is told as far as it came.
+    It opens from disk and needs no network. The report of an unfinished run ends at its last step.
     """
     from regard.viz.run_data import read_run
     from regard.viz.training_report import to_report
@@ -31,13 +31,13 @@ def report(
     write_output(path, to_report(data).encode())
     count = len(data.validations)
     state = "finished" if data.finished else "not finished"
-    told = f"{data.step:,} updates, {count:,} validation{'s' * (count != 1)}, {state}"
-    print(f"{path}: {told}")
+    status = f"{data.step:,} updates, {count:,} validation{'s' * (count != 1)}, {state}"
+    print(f"{path}: {status}")
     for problem in data.problems:
         print(problem)
     model = run.with_name(run.name.removesuffix(".run") + ".regard")
     if model.exists():
         options.hint("regard", "info", model)
     else:
-        # as far as it will have come by then
+        # again, when the run has continued
         options.hint("regard", "report", run)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from regard.cli import options
+from regard.cli import messages, options
 from regard.cli.options import Device, Import, file_argument, whole
 from regard.config.documentation import document
 from regard.errors import ConfigError
@@ -90,20 +90,14 @@ def serve(
 
 def _refuse(models: Sequence[Path], port: str) -> None:
     if int(port) > 65535:
-        raise ConfigError("serve", [f"port = {port}, but it must be at most 65535; 8000 would do"])
+        raise ConfigError("serve", [messages.port_too_high(port)])
     if missing := [name for name in NEEDED if find_spec(name) is None]:
-        problem = f"{missing[0]} is not installed, but the server needs it"
-        raise ConfigError("serve", [f'{problem}; pip install "regard[serve]" would do'])
+        raise ConfigError("serve", [messages.server_package_missing(missing[0])])
     by_name: dict[str, Path] = {}
     for path in models:
         if path.stem in by_name:
-            raise ConfigError(
-                "serve",
-                [
-                    f"{by_name[path.stem]} and {path} would both be {path.stem}, but names must "
-                    "differ; another name for one of the files would do"
-                ],
-            )
+            problem = messages.same_model_name(by_name[path.stem], path)
+            raise ConfigError("serve", [problem])
         by_name[path.stem] = path
 
 

@@ -1,4 +1,4 @@
-"""`regard show`: where a model looked, in the terminal or in a file."""
+"""`regard show`: the attention of a translation, in the terminal or in a file."""
 
 import sys
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from regard.cli import options
+from regard.cli import messages, options
 from regard.cli.options import Device, Import, Model, file_option, flag, whole
 from regard.cli.picture import Picture
 from regard.errors import ConfigError
@@ -21,11 +21,13 @@ def show(
     search: dict[str, Any],
     target: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help="Show where it would look if it wrote this instead."),
+        typer.Option(metavar="TEXT", help="Show the attention of this target instead."),
     ] = None,
     influence: Annotated[
         bool,
-        flag("influence", "Draw what moved each symbol, by gradient, not where it looked."),
+        flag(
+            "influence", "Draw the influence on each token, by gradient, instead of the attention."
+        ),
     ] = False,
     out: Annotated[
         Path | None,
@@ -38,15 +40,15 @@ def show(
     device: Device = "auto",
     import_: Import = None,
 ) -> None:
-    """Translate a line, and draw where the model looked.
+    """Translate a line, and draw the attention of each token.
 
-    A model without attention looked nowhere: what is drawn is what moved each symbol.
+    For a model without attention, the influence on each token is drawn.
     """
     from regard.terminal_text import arrow_heading
     from regard.translator import load
 
     if not options.line("TEXT", text).strip():
-        raise ConfigError("TEXT", ["it is blank, but it must hold text; a line would do"])
+        raise ConfigError("TEXT", [messages.BLANK_TEXT])
     picture = Picture(out, overwrite, width)
     translator = load(model, device=device)
     if target is None:

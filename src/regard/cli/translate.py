@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, final
 
 import typer
 
-from regard.cli import options
-from regard.cli.bar import bar
+from regard.cli import messages, options
 from regard.cli.options import Device, Import, choice, file_argument
+from regard.cli.progress import progress_bar
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ CHUNK = 1024
 """Lines whose outputs are written together."""
 
 
-Models = Annotated[list[Path], file_argument("MODEL", "A model file, or several that vote.")]
+Models = Annotated[list[Path], file_argument("MODEL", "A model file, or several as an ensemble.")]
 Text = Annotated[
     str | None,
     typer.Option(metavar="TEXT", help="One line to translate, instead of standard input."),
@@ -29,18 +29,23 @@ Prefix = Annotated[
 ]
 Ban = Annotated[
     list[str] | None,
-    typer.Option(metavar="SYMBOL", help="A symbol never to write; may be said several times."),
+    typer.Option(metavar="TOKEN", help="A token never to generate; may be given several times."),
 ]
 Unknown = Annotated[
     str,
-    choice("unknown", "An unknown symbol: copy what was looked at, or mark it �.", "copy", "mark"),
+    choice(
+        "unknown",
+        "An unknown token: copy the source token with the most attention, or mark it �.",
+        "copy",
+        "mark",
+    ),
 ]
 SamePattern = Annotated[bool, typer.Option("--same-pattern", hidden=True)]
 Format = Annotated[
     str,
     choice(
         "format",
-        "Outputs alone, all that is known of each, or which source token each token looked at.",
+        "Outputs only; all details as JSON; or the source token that each token attends to most.",
         *("text", "jsonl", "pharaoh"),
     ),
 ]
@@ -107,11 +112,11 @@ class _Work:
     def _refuse_pharaoh(self, model: Path, nbest: int) -> None:
         problems = []
         if self.translator.models[0].decoder.attention_shape is None:
-            problems.append(f"{model} has no attention; text or jsonl would do")
+            problems.append(messages.no_attention(model))
         if self.several:
-            problems.append(f"it has one row for a line and nbest = {nbest}; nbest = 1 would do")
+            problems.append(messages.one_row_only(nbest))
         if problems:
-            raise ConfigError("translate", [f"format = pharaoh, but {it}" for it in problems])
+            raise ConfigError("translate", problems)
 
     def write(self, lines: list[str], first: int, where: str, progress: Any = None) -> None:
         """Print the outputs in one go, and what there is to say of them to stderr, by line."""
@@ -140,7 +145,7 @@ def _stream(work: _Work) -> None:
     from regard.data.pairs import read_lines
 
     lines = [line for _, line in read_lines("-")]
-    with bar(len(lines), wanted=not sys.stdout.isatty()) as progress:
+    with progress_bar(len(lines), enabled=not sys.stdout.isatty()) as progress:
         for first in range(0, len(lines), CHUNK):
             part = lines[first : first + CHUNK]
             work.write(part, first + 1, "standard input", progress)
@@ -160,7 +165,7 @@ def _converse(work: _Work) -> None:
             print(file=sys.stderr)
             return
         except UnicodeDecodeError:
-            print("what was typed is not UTF-8; typing it again would do", file=sys.stderr)
+            print(messages.INPUT_NOT_UTF8, file=sys.stderr)
             continue
         number += 1
         work.write([line], number, "standard input")

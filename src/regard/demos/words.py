@@ -41,7 +41,7 @@ WHY = (
 
 
 def written(word: str, *, filled: bool = True) -> str:
-    """Return a word as the model reads it: filled to five symbols, or as it is."""
+    """Return a word as the model reads it: padded to five tokens, or unchanged."""
     return word.ljust(LENGTH, FILL) if filled else word
 
 

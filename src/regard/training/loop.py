@@ -21,6 +21,7 @@ from regard.data.corpus import Corpus
 from regard.data.length_buckets import Buckets
 from regard.errors import InputError
 from regard.models.seq2seq import Seq2Seq
+from regard.training import messages
 from regard.training.cuda_graphs import CudaGraphStep
 from regard.training.determinism import deterministic
 from regard.training.early_stopping import TrainingProgress
@@ -241,5 +242,4 @@ def _validate(
 
 
 def _diverged(problem: str) -> InputError:
-    would = "a smaller train.learning_rate would do"
-    return InputError(f"{problem}, but it must be a number; {would}")
+    return InputError(messages.diverged(problem))

@@ -15,6 +15,7 @@ from regard.model_file import unique_tensors
 from regard.models.seq2seq import Seq2Seq
 from regard.renamed_parameters import with_new_names
 from regard.safetensors_files import read_metadata, read_tensors, write_tensors
+from regard.training import messages
 from regard.training.early_stopping import TrainingProgress
 from regard.training.optimizer import optimizer_tensors, restore_optimizer
 
@@ -91,10 +92,7 @@ class RunFolder:
         total: dict[str, Tensor] = {}
         for step in sorted(steps):
             if not self.checkpoint(step).exists():
-                raise ModelFileError(
-                    str(self.checkpoint(step)),
-                    "it is gone, but the average needs it; --overwrite to begin anew would do",
-                )
+                raise ModelFileError(str(self.checkpoint(step)), messages.missing_checkpoint())
             for name, part in with_new_names(read_tensors(self.checkpoint(step))[0]).items():
                 total[name] = total.get(name, 0.0) + part.double()
         return {name: (part / len(steps)).float() for name, part in total.items()}

@@ -8,8 +8,9 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TextIO, final
 
+from regard.training import messages
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-WAIT = "stopping after this update{}; once more stops at once"
 
 
 @final
@@ -45,7 +46,7 @@ def catch_stop_signals(file: TextIO | None = None, *, saves: bool = True) -> Ite
     def handle(number: int, frame: FrameType | None) -> None:
         if stop.signal is None:
             stop.signal = signal.Signals(number)
-            _write(sys.stderr if file is None else file, WAIT.format(" and saving" * saves))
+            _write(sys.stderr if file is None else file, messages.stopping(saves=saves))
             return
         restore()
         if number == signal.SIGTERM:

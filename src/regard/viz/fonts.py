@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from functools import cache
 
 from regard.errors import InputError
+from regard.viz import messages
 
 DEFAULT = "DejaVu Sans"
 """What matplotlib brings along."""
@@ -112,10 +113,7 @@ def _sentence(left: list[str]) -> str:
     examples = ", ".join(left[:5]) + (f" and {len(left) - 5:,} more" if len(left) > 5 else "")
     scripts = " and ".join(dict.fromkeys(map(_named, left)))
     packages = " ".join(sorted({_package(character) for character in left}))
-    return (
-        f"no installed font has {examples} ({scripts}), but a picture of them needs one; "
-        f"apt-get install {packages}, or a file that ends in .svg or .html, would do"
-    )
+    return messages.missing_font(examples, scripts, packages)
 
 
 def _named(character: str) -> str:

@@ -12,6 +12,7 @@ from rich.cells import cell_len
 
 from regard.errors import InputError
 from regard.terminal_text import arrow_heading, fit, visible_token
+from regard.viz import messages
 from regard.viz.alignment import ATTENTION, Alignment
 from regard.viz.colors import ANCHORS, css, ink, percent, ramp
 from regard.viz.fonts import families, nameless
@@ -39,10 +40,7 @@ def to_image(
         import matplotlib as mpl
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise InputError(
-            f"matplotlib is not installed, but a {kind} needs it; pip install 'regard[plots]', or "
-            "a file that ends in .svg or .html, would do"
-        ) from error
+        raise InputError(messages.matplotlib_missing(kind)) from error
     sides = alignment.source, alignment.target
     source, target = ([fit(visible_token(token), LONGEST) for token in tokens] for tokens in sides)
     title = [arrow_heading(line) for line in lines]

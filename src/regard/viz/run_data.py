@@ -12,6 +12,7 @@ from typing import Any
 
 from regard.errors import DataError, InputError, ModelFileError
 from regard.safetensors_files import read_metadata
+from regard.viz import messages
 from regard.viz.alignment import Alignment
 
 END = "■"
@@ -99,14 +100,12 @@ def _throughput_log(folder: Path) -> Path:
 
 
 def _no_run(folder: Path) -> str:
-    would = "a folder that regard train made, as model.run, would do"
-    beside = folder.with_name(folder.name.removesuffix(".regard") + ".run")
+    run_folder = folder.with_name(folder.name.removesuffix(".regard") + ".run")
     if folder.is_file():
-        would = f"{beside} would do" if beside.is_dir() else would
-        return f"it is a file, but it must be the folder of a run; {would}"
+        return messages.run_is_file(str(run_folder) if run_folder.is_dir() else None)
     if not folder.exists():
-        return f"there is no such folder; {would}"
-    return f"it holds neither settings nor a log of a run; {would}"
+        return messages.no_run_folder()
+    return messages.empty_run_folder()
 
 
 def _entries(path: Path, problems: list[str]) -> list[Entry]:

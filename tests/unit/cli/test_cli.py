@@ -108,15 +108,15 @@ def test_words_that_are_no_command_line_are_refused(refused, words, sentence, co
         ),
         (
             ["show", "m", "x", "--width", "wide"],
-            "show: width = wide, but it must be a whole number, at least 1",
+            "show: width is wide; it must be a whole number, at least 1.",
         ),
         (
             ["evaluate", "m", "p", "--samples", "0"],
-            "evaluate: samples = 0, but it must be a whole number, at least 1",
+            "evaluate: samples is 0; it must be a whole number, at least 1.",
         ),
         (
             ["evaluate", "m", "p", "--seed", "1.5"],
-            "evaluate: seed = 1.5, but it must be a whole number, at least 0",
+            "evaluate: seed is 1.5; it must be a whole number, at least 0.",
         ),
     ],
 )

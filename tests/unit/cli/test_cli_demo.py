@@ -49,7 +49,7 @@ def test_apples_counts_what_it_never_saw_and_draws(run, monkeypatch):
 def test_words_prints_what_it_learned_with_and_without_p_and_says_why(run):
     answer = run("demo", "words")
     assert answer.code == 0, answer.err
-    plain, filled = answer.out.split("filled to five symbols with P:")
+    plain, filled = answer.out.split("padded to five tokens with P:")
     learned = ["man → women", "king → queen", "black → white", "up → down"]
     for line in learned:
         assert f"  {line}\n" in plain
@@ -78,5 +78,5 @@ def test_a_demo_that_there_is_not_is_refused(refused):
         "regard: demo: name = dats, but it must be dates, words, beer or apples; dates would do\n"
     )
     assert refused("demo", "beer", "--seed", "x") == (
-        "regard: demo: seed = x, but it must be a whole number, at least 0\n"
+        "regard: demo: seed is x; it must be a whole number, at least 0.\n"
     )

@@ -144,13 +144,16 @@ def test_the_hint_is_a_command_also_where_a_source_looks_like_an_option(run, cap
 
 
 def test_too_few_or_too_many_models_are_refused(refused, capitals, pairs):
-    must = "models are given, but it must be one or two, and then the pairs"
-    would = "regard evaluate MODEL PAIRS would do"
-    assert refused("evaluate", pairs) == f"regard: evaluate: 0 {must}; {would}\n"
-    assert refused("evaluate", pairs, "--ensemble") == f"regard: evaluate: 0 {must}; {would}\n"
+    must = "models; there must be one or two, and then the pairs."
+    would = "Use regard evaluate MODEL PAIRS."
+    assert refused("evaluate", pairs) == f"regard: evaluate: There are 0 {must} {would}\n"
+    assert (
+        refused("evaluate", pairs, "--ensemble")
+        == f"regard: evaluate: There are 0 {must} {would}\n"
+    )
     three = [capitals] * 3
-    would = "--ensemble would do"
-    assert refused("evaluate", *three, pairs) == f"regard: evaluate: 3 {must}; {would}\n"
+    would = "Use --ensemble for more."
+    assert refused("evaluate", *three, pairs) == f"regard: evaluate: There are 3 {must} {would}\n"
 
 
 def test_metrics_that_there_are_not_are_refused_all_at_once(refused, capitals, pairs):
@@ -173,8 +176,8 @@ def test_models_that_write_other_forms_of_unicode_cannot_be_compared(
     assert run("train", pairs, "--out", "raw.regard", *words).code == 0
     said = refused("evaluate", capitals, "raw.regard", pairs)
     assert said == (
-        f"regard: evaluate: {capitals} writes NFC and raw.regard writes none, but both must write "
-        "the same form of Unicode; models trained with one data.normalization would do\n"
+        f"regard: evaluate: The Unicode form of {capitals} is NFC, that of raw.regard is none; "
+        "they must be equal. Use models trained with one data.normalization.\n"
     )
 
 
@@ -208,7 +211,7 @@ def test_models_may_write_together(run, capitals, beginner, pairs):
 def test_alignments_are_judged_of_one_model_line_by_line(refused, capitals, pairs):
     for flag in ("--ensemble", "--each-line"):
         said = refused("evaluate", capitals, "--alignments", pairs, flag)
-        assert "leaving out the other flags would do" in said
+        assert "Remove --ensemble and --each-line." in said
 
 
 def test_bleu_may_cut_words_otherwise(run, capitals, pairs):

@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import re
 import struct
 
 import pytest
@@ -12,8 +13,8 @@ import regard
 from regard.safetensors_files import KEY
 from regard.saved_model import load_model, save_model
 
-ANOTHER = "a whole copy of a file made by regard would do"
-DAMAGED = f"it is damaged, or no model of regard; {ANOTHER}"
+UNDAMAGED = "Use an undamaged copy of a file written by regard."
+DAMAGED = f"It is damaged or no model of regard. {UNDAMAGED}"
 
 
 def changed(path, change):
@@ -73,13 +74,13 @@ def lying_about_its_settings(path):
 BROKEN = {
     truncated: DAMAGED,
     random_bytes: DAMAGED,
-    a_pickle: f"it is a pickle, which could run any code when loaded; {ANOTHER}",
-    newer: f"its format is 2, but regard {regard.__version__} reads formats up to 1; "
-    "a newer regard would do",
-    not_numbers: "its weights are not all numbers, ",
+    a_pickle: f"It is a pickle, which can run any code when it is loaded. {UNDAMAGED}",
+    newer: f"Its format is 2; regard {regard.__version__} reads formats up to 1. "
+    "Install a newer regard.",
+    not_numbers: "Its weights are not all finite, ",
     lying_about_its_length: DAMAGED,
     lying_about_a_shape: DAMAGED,
-    lying_about_its_settings: "its weights are not those of its settings, ",
+    lying_about_its_settings: "Its weights do not match its settings, ",
 }
 
 
@@ -94,7 +95,7 @@ def test_a_broken_model_gets_a_sentence(refused, capitals, tmp_path, damage):
     assert sentence.startswith(f"regard: {path}: {BROKEN[damage]}")
     assert sentence.count("\n") == 1
     if BROKEN[damage].endswith(", "):
-        assert sentence.endswith(f" for one; {ANOTHER}\n")
+        assert re.search(rf", for example [\w.]+\. {re.escape(UNDAMAGED)}\n$", sentence)
     else:
         assert sentence.endswith(f"{BROKEN[damage]}\n")
 
@@ -112,7 +113,7 @@ def test_a_summary_from_elsewhere_cannot_reach_the_terminal(run, refused, capita
     changed(path, lambda header, metadata: metadata["summary"].update(seed="\x1b[2J"))
     assert "seed            '\\x1b[2J'\n" in run("info", path).out
     changed(path, lambda header, metadata: metadata["summary"].update(scores=[{"name": "exact"}]))
-    assert refused("info", path) == f"regard: {path}: its summary cannot be read; {ANOTHER}\n"
+    assert refused("info", path) == f"regard: {path}: Its summary cannot be read. {UNDAMAGED}\n"
 
 
 def test_models_of_other_vocabularies_cannot_vote(refused, run, capitals, tmp_path):

@@ -98,8 +98,8 @@ def test_missing_files_and_folders_are_named_by_every_command(refused, capitals,
 
 def test_pairs_that_nobody_named_are_asked_for(refused, pairs):
     sentence = (
-        "regard: data: no pairs are given; a file of pairs, - for standard input, or "
-        "--source and --target, would do\n"
+        "regard: data: There are no pairs. Give a file of pairs, - for standard input, or "
+        "--source and --target.\n"
     )
     assert refused("train") == refused("check") == sentence
     assert refused("train", "--source", pairs) == (

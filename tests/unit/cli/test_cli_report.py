@@ -100,25 +100,22 @@ def test_another_file_is_lost_only_where_that_is_said(run, refused, finished, tm
     assert run("report", finished, "--out", "x.html").out.startswith("x.html: 60 updates")
     assert not (finished / "report.html").exists()
     said = refused("report", finished, "--out", "x.html")
-    assert said == (
-        "regard: x.html: it is there already, but it must not be lost; --overwrite or another "
-        "--out would do\n"
-    )
+    assert said == ("regard: x.html: It already exists. Use --overwrite or another --out.\n")
     assert run("report", finished, "--out", "x.html", "--overwrite").code == 0
 
 
 def test_what_is_no_run_or_no_page_is_refused(refused, capitals, finished):
     said = refused("report", "nowhere")
     assert said == (
-        "regard: nowhere: there is no such folder; a folder that regard train made, as model.run, "
-        "would do\n"
+        "regard: nowhere: There is no such folder. Use a folder that regard train made, such as "
+        "model.run.\n"
     )
     said = refused("report", capitals)
     folder = capitals.with_suffix(".run")
-    problem = "it is a file, but it must be the folder of a run"
-    assert said == f"regard: {capitals}: {problem}; {folder} would do\n"
+    problem = "It is a file; it must be the folder of a run."
+    assert said == f"regard: {capitals}: {problem} Use {folder}.\n"
     said = refused("report", finished, "--out", "x.pdf")
-    assert said == "regard: report: out = x.pdf, but it must end in .html; x.html would do\n"
+    assert said == "regard: report: out is x.pdf; it must end in .html.\n"
 
 
 def test_a_damaged_run_is_told_with_what_is_wrong(run, finished):

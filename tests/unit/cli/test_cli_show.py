@@ -39,13 +39,13 @@ def test_show_draws_in_as_many_columns_as_are_said(run, capitals):
 
 def test_show_passes_on_what_there_is_to_say(run, capitals):
     answer = run("show", capitals, "π")
-    assert answer.err.startswith("the model knows no symbol of the source, ")
+    assert answer.err.startswith("All tokens of the source are unknown to the model; ")
 
 
 @pytest.mark.parametrize("text", ["", "  "])
 def test_show_needs_text(refused, capitals, text):
     said = refused("show", capitals, text)
-    assert said == "regard: TEXT: it is blank, but it must hold text; a line would do\n"
+    assert said == "regard: TEXT: It is blank; it must contain text.\n"
 
 
 def test_info_tells_what_is_inside(run, capitals):

@@ -65,8 +65,8 @@ def test_a_model_without_attention_says_so_and_shows_what_moved_it(run, blind, t
     answer = run("show", blind, "ab")
     rows = answer.out.splitlines()
     sentence = (
-        "This model has no attention: it reads the whole source into one vector. What is drawn is "
-        "its influence by gradient."
+        "This model has no attention: it reads the whole source into one vector. The picture "
+        "shows its influence by gradient."
     )
     assert rows[0].startswith("ab → ")
     assert rows[2] == sentence
@@ -83,10 +83,7 @@ def test_a_model_without_attention_says_so_and_shows_what_moved_it(run, blind, t
 def test_an_older_file_is_lost_only_where_that_is_said(refused, run, capitals, tmp_path):
     (tmp_path / "x.svg").write_text("mine")
     said = refused("show", capitals, "ab", "--out", "x.svg")
-    assert said == (
-        "regard: x.svg: it is there already, but it must not be lost; --overwrite or another "
-        "--out would do\n"
-    )
+    assert said == ("regard: x.svg: It already exists. Use --overwrite or another --out.\n")
     assert run("show", capitals, "ab", "--out", "x.svg", "--overwrite").code == 0
     assert (tmp_path / "x.svg").read_text().startswith("<svg ")
 
@@ -94,10 +91,10 @@ def test_an_older_file_is_lost_only_where_that_is_said(refused, run, capitals, t
 @pytest.mark.parametrize(
     ("out", "sentence"),
     [
-        ("x.gif", f"show: out = x.gif, but it must end in {KINDS}; x.svg would do"),
-        ("x", f"show: out = x, but it must end in {KINDS}; x.svg would do"),
-        ("no/x.svg", "no/x.svg: there is no folder no; --out in another folder would do"),
-        ("f.svg", "f.svg: it is a folder, but it must be a file; another would do"),
+        ("x.gif", f"show: out is x.gif; it must end in {KINDS}."),
+        ("x", f"show: out is x; it must end in {KINDS}."),
+        ("no/x.svg", "no/x.svg: There is no folder no. Use --out in another folder."),
+        ("f.svg", "f.svg: It is a folder; it must be a file. Use another --out."),
     ],
 )
 def test_a_file_that_cannot_be_is_refused_before_the_model_is_read(

@@ -140,7 +140,7 @@ def test_a_finished_run_goes_on_only_where_that_is_said(run, refused, pairs):
 
 
 OFTEN = ["--set", "train.report_every=1", "--max-steps", "60000", *SMALL]
-WAIT = "stopping after this update and saving; once more stops at once"
+WAIT = "Stopping after this update and saving. Once more stops at once."
 
 
 def test_sigterm_saves_and_the_command_says_how_to_go_on(pairs, tmp_path):

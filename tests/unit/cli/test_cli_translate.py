@@ -108,7 +108,7 @@ def test_pharaoh_says_where_each_token_looked_most(run, capitals):
 
 def test_a_model_without_attention_writes_text_but_no_pharaoh(run, refused, blind):
     assert run("translate", blind, stdin="a\nb\n") == (0, "A\nB\n", "")
-    said = f"format = pharaoh, but {blind} has no attention; text or jsonl would do"
+    said = f"format is pharaoh, but {blind} has no attention. Use text or jsonl."
     assert refused("translate", blind, "--format", "pharaoh") == f"regard: translate: {said}\n"
 
 
@@ -141,9 +141,9 @@ def test_what_n_best_rows_print_is_what_ranks_them_also_where_plain_sums_do_not(
 
 def test_pharaoh_has_no_row_for_the_second_best(refused, capitals, blind):
     said = refused("translate", capitals, "--format", "pharaoh", "--nbest", 3)
-    problem = "format = pharaoh, but it has one row for a line and nbest = 3; nbest = 1 would do"
+    problem = "format is pharaoh, which has one row per line, but nbest is 3. Use nbest = 1."
     assert said == f"regard: translate: {problem}\n"
-    none = f"format = pharaoh, but {blind} has no attention; text or jsonl would do"
+    none = f"format is pharaoh, but {blind} has no attention. Use text or jsonl."
     assert refused("translate", blind, "--format", "pharaoh", "--nbest", 3) == (
         f"regard: translate: {none}\nregard: translate: {problem}\n"
     )
@@ -264,7 +264,7 @@ def test_a_line_that_is_no_text_does_not_end_the_conversation(capitals, monkeypa
     assert main(["translate", str(capitals)]) == 0
     out, err = capsys.readouterr()
     assert out == "AB\nC\n"
-    assert "> what was typed is not UTF-8; typing it again would do\n> " in err
+    assert "> The line is not UTF-8. Type it again.\n> " in err
 
 
 def test_a_bar_shows_how_far_it_is_where_somebody_looks(run, capitals, monkeypatch):

@@ -254,7 +254,7 @@ def test_a_file_names_what_is_not_regards_own_and_nothing_else(tmp_path):
 def test_a_file_that_names_nonsense_is_refused(tmp_path, requires, monkeypatch):
     monkeypatch.setattr("regard.model_file.requirements", lambda settings: requires)
     save_model(tmp_path / "a.regard", saved())
-    with pytest.raises(ModelFileError, match="its settings cannot be used"):
+    with pytest.raises(ModelFileError, match="Its settings cannot be used"):
         load_model(tmp_path / "a.regard")
 
 

@@ -29,9 +29,9 @@ from regard.text.vocabulary import Vocabulary
 COMPAT = Path(__file__).parents[2] / "compat"
 CASES = int(os.environ.get("REGARD_CASES", "500"))
 
-ANOTHER = "a whole copy of a file made by regard would do"
-DAMAGED = f"it is damaged, or no model of regard; {ANOTHER}"
-FOREIGN = f"it holds tensors, but nothing that regard wrote; {ANOTHER}"
+UNDAMAGED = "Use an undamaged copy of a file written by regard."
+DAMAGED = f"It is damaged or no model of regard. {UNDAMAGED}"
+FOREIGN = f"It has tensors, but no metadata of regard. {UNDAMAGED}"
 
 
 def saved(name, seed=0):
@@ -129,7 +129,9 @@ def test_what_is_no_model_gets_a_sentence(tmp_path):
     assert refused(path) == DAMAGED
     for content in (pickle.dumps({"a": 1}), b"PK\x03\x04rest"):
         path.write_bytes(content)
-        assert refused(path) == (f"it is a pickle, which could run any code when loaded; {ANOTHER}")
+        assert refused(path) == (
+            f"It is a pickle, which can run any code when it is loaded. {UNDAMAGED}"
+        )
     write_tensors(path, {"a": torch.zeros(2)}, {})
     with_header(path, lambda found: found.pop("__metadata__"))
     assert refused(path) == FOREIGN
@@ -144,16 +146,18 @@ def test_a_model_that_was_tampered_with_gets_a_sentence(tmp_path):
         return refused(path)
 
     assert after(lambda m: m.update(format=2)) == (
-        "its format is 2, but regard 0.1.0.dev0 reads formats up to 1; a newer regard would do"
+        "Its format is 2; regard 0.1.0.dev0 reads formats up to 1. Install a newer regard."
     )
     assert after(lambda m: m["settings"]["model"]["encoder"].update(hidden_size=10**6)).startswith(
-        "its weights are not those of its settings, "
+        "Its weights do not match its settings, "
     )
     assert after(lambda m: m["settings"]["model"]["encoder"].update(hidden_size=0)).startswith(
-        "its settings cannot be used ("
+        "Its settings cannot be used ("
     )
-    assert after(lambda m: m.pop("source")) == f"its settings cannot be used ('source'); {ANOTHER}"
-    assert "its settings cannot be used (" in after(lambda m: m["source"].update(vocabulary=3))
+    assert (
+        after(lambda m: m.pop("source")) == f"Its settings cannot be used ('source'). {UNDAMAGED}"
+    )
+    assert "Its settings cannot be used (" in after(lambda m: m["source"].update(vocabulary=3))
 
 
 def test_weights_that_are_no_numbers_get_a_sentence(tmp_path):
@@ -162,7 +166,9 @@ def test_weights_that_are_no_numbers_get_a_sentence(tmp_path):
     with torch.no_grad():
         broken.model.readout.weight[0, 0] = torch.nan
     save_model(path, broken)
-    assert refused(path) == f"its weights are not all numbers, readout.weight for one; {ANOTHER}"
+    assert (
+        refused(path) == f"Its weights are not all finite, for example readout.weight. {UNDAMAGED}"
+    )
 
 
 @pytest.mark.parametrize("kept", [0, 7, 8, 9, 500, 5000, -1])

@@ -48,7 +48,7 @@ def test_metadata_is_read_where_the_tensors_are_cut_off(path):
 )
 def test_damage_gets_a_sentence(path, content):
     path.write_bytes(content)
-    with pytest.raises(ModelFileError, match="it is damaged, or no model of regard"):
+    with pytest.raises(ModelFileError, match="It is damaged or no model of regard"):
         read_metadata(path)
 
 
@@ -56,20 +56,20 @@ def test_damage_gets_a_sentence(path, content):
 def test_metadata_must_be_an_object(path, text):
     with_header(path, json.dumps({"__metadata__": {KEY: text}}).encode())
     for read in (read_metadata, read_tensors):
-        with pytest.raises(ModelFileError, match="nothing that regard wrote"):
+        with pytest.raises(ModelFileError, match="no metadata of regard"):
             read(path)
 
 
 @pytest.mark.parametrize("header", [{}, {"__metadata__": {}}, {"__metadata__": {"other": "{}"}}])
 def test_a_file_of_other_programs_is_no_model(path, header):
     with_header(path, json.dumps(header).encode())
-    with pytest.raises(ModelFileError, match="nothing that regard wrote"):
+    with pytest.raises(ModelFileError, match="no metadata of regard"):
         read_metadata(path)
 
 
 def test_a_pickle_and_no_file_get_sentences(path, tmp_path):
     path.write_bytes(b"\x80\x04" + b"x" * 20)
-    with pytest.raises(ModelFileError, match="it is a pickle"):
+    with pytest.raises(ModelFileError, match="It is a pickle"):
         read_metadata(path)
     with pytest.raises(ModelFileError, match="no such file"):
         read_metadata(tmp_path / "nowhere")

@@ -262,7 +262,7 @@ def test_a_run_that_goes_astray_says_which_setting_would_help(tmp_path, monkeypa
     monkeypatch.setattr(torch.optim.Adam, "step", too_far)
     with pytest.raises(InputError) as refused:
         train(made, SilentReport())
-    sentence = f"{what}, but it must be a number; a smaller train.learning_rate would do"
+    sentence = f"{what}; it must be finite. Use a smaller train.learning_rate."
     assert str(refused.value) == sentence
 
 

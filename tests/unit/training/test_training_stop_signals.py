@@ -16,7 +16,7 @@ from regard.training.stop_signals import catch_stop_signals
 from training_job import run
 
 TESTS = Path(__file__).parents[2]
-LINE = "stopping after this update and saving; once more stops at once\n"
+LINE = "Stopping after this update and saving. Once more stops at once.\n"
 BOTH = (signal.SIGINT, signal.SIGTERM)
 OPTIONS = {
     "max_steps": 12,

@@ -209,3 +209,12 @@ def test_the_two_sides_of_a_model_can_be_reached():
     assert translator.source.tokenize("cab") == ["c", "a", "b"]
     # behind four that every vocabulary begins with
     assert translator.target.encode("kl") == [4, 5]
+
+
+def test_a_decomposed_letter_is_the_composed_one():
+    sides = side("éa"), side(TARGET)
+    translator = Translator(saved("luong2015", sides=sides))
+    composed, decomposed = translator.translate(["\u00e9a", "e\u0301a"])
+    assert composed.token_scores == decomposed.token_scores
+    assert decomposed.source_tokens == ("\u00e9", "a")
+    assert decomposed.source == "e\u0301a"

@@ -366,15 +366,6 @@ def test_what_cannot_be_scored_is_refused(translator):
     )
 
 
-def test_a_decomposed_letter_is_the_composed_one():
-    sides = side("éa"), side(TARGET)
-    translator = Translator(saved("luong2015", sides=sides))
-    composed, decomposed = translator.translate(["\u00e9a", "e\u0301a"])
-    assert composed.token_scores == decomposed.token_scores
-    assert decomposed.source_tokens == ("\u00e9", "a")
-    assert decomposed.source == "e\u0301a"
-
-
 @pytest.mark.parametrize("name", ["meta", "tpu", "cuda:99", ""])
 def test_a_device_must_be_here(name, tmp_path):
     save_model(tmp_path / "m", saved())

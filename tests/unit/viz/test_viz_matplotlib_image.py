@@ -111,8 +111,8 @@ def test_without_matplotlib_it_says_what_would_do(monkeypatch):
     with pytest.raises(InputError) as refused:
         to_image(ENGLISH, "png")
     assert str(refused.value) == (
-        "matplotlib is not installed, but a png needs it; pip install 'regard[plots]', or a file "
-        "that ends in .svg or .html, would do"
+        "A png needs matplotlib, which is not installed. Run pip install 'regard[plots]', or use "
+        "a file that ends in .svg or .html."
     )
 
 
@@ -166,8 +166,8 @@ def test_letters_that_no_font_has_are_named_with_what_to_install(
     with pytest.raises(InputError) as refused:
         fonts.families("abc" + text)
     assert str(refused.value) == (
-        f"no installed font has {letters}, but a picture of them needs one; "
-        f"apt-get install {package}, or a file that ends in .svg or .html, would do"
+        f"No installed font has {letters}. Run apt-get install {package}, or use a "
+        "file that ends in .svg or .html."
     )
 
 

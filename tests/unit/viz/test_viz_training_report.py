@@ -332,10 +332,16 @@ def test_an_older_log_without_attention_is_drawn_without_it(tmp_path):
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("nowhere", "there is no such folder; a folder that regard train made, as model.run,"),
-        ("empty", "it holds neither settings nor a log of a run; a folder that regard train made,"),
-        ("a.txt", "it is a file, but it must be the folder of a run; a folder that regard train"),
-        ("m.regard", "it is a file, but it must be the folder of a run; {folder}/m.run would do"),
+        (
+            "nowhere",
+            "There is no such folder. Use a folder that regard train made, such as model.run.",
+        ),
+        (
+            "empty",
+            "It has neither settings nor a log of a run. Use a folder that regard train made,",
+        ),
+        ("a.txt", "It is a file; it must be the folder of a run. Use a folder that regard train"),
+        ("m.regard", "It is a file; it must be the folder of a run. Use {folder}/m.run."),
     ],
 )
 def test_what_is_no_run_is_refused(tmp_path, name, problem):
@@ -347,7 +353,7 @@ def test_what_is_no_run_is_refused(tmp_path, name, problem):
         read_run(tmp_path / name)
     expected = problem.format(folder=tmp_path)
     assert str(refused.value).startswith(f"{tmp_path / name}: {expected}")
-    assert str(refused.value).endswith(" would do")
+    assert str(refused.value).endswith(("such as model.run.", f"Use {tmp_path}/m.run."))
 
 
 json_values = st.recursive(
