@@ -51,8 +51,11 @@ JSON = {"Content-Type": "application/json"}
         ({"text": "a", "banned": ["Z"]}, "banned is 'Z', which is no token of the targets."),
         ({"text": "a", "prefix": "Z"}, "prefix is 'Z', which is no token of the targets."),
         ({"text": [], "prefix": "Z"}, "prefix is 'Z', which is no token of the targets."),
-        ({"text": "a", "top_k": 3}, "search: top_k = 3, but temperature = 0 takes the best word"),
-        ({"text": "a", "pin": {"0": 0}}, "pin was given, but the model has no attention"),
+        (
+            {"text": "a", "top_k": 3},
+            "search: top_k is 3, but temperature is 0, which samples nothing",
+        ),
+        ({"text": "a", "pin": {"0": 0}}, "pin needs a model with attention"),
         (
             {"text": "a", "model": "x"},
             "model is 'x'; it must be one of the served models: cho2014, ",

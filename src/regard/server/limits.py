@@ -27,7 +27,7 @@ class Limits:
     """Maximum time for a request: reading it, waiting and computing."""
 
     queue_lines: int = 1024
-    """Maximum number of lines that wait; further requests are asked to come again."""
+    """Maximum number of lines that wait; further requests must retry later."""
 
     batch_lines: int = 32
     """Maximum number of lines in a batch, from any requests; 1 computes each line alone."""

@@ -100,7 +100,8 @@ class TranslateRequest(SearchSettings):
     )
     tree: bool = Field(False, description="Also what the search ever kept.")
     unknown: Literal["copy", "mark"] = Field(
-        "copy", description="An unknown symbol: copy what was looked at, or mark it �."
+        "copy",
+        description="An unknown token: copy the source token with the most attention, or mark it �.",
     )
 
     def search_settings(self) -> dict[str, Any]:

@@ -101,7 +101,7 @@ class Service:
         self._refuse_long("line", *lines)
         self._refuse_long("prefix", _joined(fields.prefix))
         self._refuse_long("list of banned tokens", "".join(fields.banned))
-        self._refuse_symbols(translator, "The prefix", fields.prefix)
+        self._check_tokens(translator, "The prefix", fields.prefix)
         settings = fields.search_settings()
         self._refuse_search(translator, settings)
         prepared = await _prepared(translator, lines, settings | fields.call_options())
@@ -114,7 +114,7 @@ class Service:
         self._refuse_long("target", *(_joined(pair.target) for pair in fields.pairs))
         for number, pair in enumerate(fields.pairs, start=1):
             where = messages.numbered("target", number, len(fields.pairs))
-            self._refuse_symbols(translator, where, pair.target)
+            self._check_tokens(translator, where, pair.target)
             if number % AT_ONCE == 0:
                 await asyncio.sleep(0)
         for number, line in enumerate(await _prepared(translator, sources, {}), start=1):
@@ -141,19 +141,19 @@ class Service:
                 where = messages.numbered(name, number, len(texts))
                 raise ProblemError(422, messages.too_long(where, len(text), "characters", most))
 
-    def _refuse_symbols(
+    def _check_tokens(
         self, translator: Translator, where: str, target: str | Sequence[str | None]
     ) -> None:
         """Keep a target, or its beginning, from being longer than any that may be searched for."""
-        symbols = translator.target.tokenize(target) if isinstance(target, str) else target
+        tokens = translator.target.tokenize(target) if isinstance(target, str) else target
         most = self._length(translator)
-        if len(symbols) > most:
-            raise ProblemError(422, messages.too_long(where, len(symbols), "tokens", most))
-        if "" in symbols and "" not in translator.target.vocabulary:
+        if len(tokens) > most:
+            raise ProblemError(422, messages.too_long(where, len(tokens), "tokens", most))
+        if "" in tokens and "" not in translator.target.vocabulary:
             raise ProblemError(422, messages.empty_token(where))
 
     def _length(self, translator: Translator) -> int:
-        """Return the most symbols of a target."""
+        """Return the maximum length of a target in tokens."""
         return max(self.limits.length, translator.settings.search.max_length)
 
     def _refuse_search(self, translator: Translator, settings: Mapping[str, Any]) -> None:
