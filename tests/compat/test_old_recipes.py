@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from regard.config.renamed_settings import RENAMED_SETTINGS, RENAMED_VALUES
+from regard.config.renamed_settings import RENAMED_SETTINGS, RENAMED_VALUES, SUCCESSOR_VALUES
 from regard.config.toml import read_settings
 
 HERE = Path(__file__).parent
@@ -37,7 +37,9 @@ def test_an_old_recipe_says_its_new_names_and_is_the_recipe_of_today(path):
     expected = []
     for name, value in leaves(tomllib.loads(text)):
         if name in RENAMED_SETTINGS:
-            expected.append(f"{name} is now {RENAMED_SETTINGS[name]}.")
+            successor = SUCCESSOR_VALUES.get(name, {}).get(value)
+            assignment = f' = "{successor}"' if successor else ""
+            expected.append(f"{name} is now {RENAMED_SETTINGS[name]}{assignment}.")
         elif name in RENAMED_VALUES and value in RENAMED_VALUES[name]:
             expected.append(f'{name} = "{value}" is now "{RENAMED_VALUES[name][value]}".')
     with warnings.catch_warnings(record=True) as warned:

@@ -50,7 +50,7 @@ def test_a_pattern_is_followed_and_nothing_is_copied(name, beam_size, temperatur
 
 
 def test_an_unknown_word_would_be_a_copy_and_is_not_written():
-    request = Request((5, 5), source_tokens=("l", "l"))
+    request = SearchRequest((5, 5), source_tokens=("l", "l"))
     scores = torch.zeros(1, 1, len(VOCABULARY))
     RepetitionPattern(VOCABULARY).restrict(scores, [request], 0, np.zeros((1, 1, 0), dtype=int))
     # specials apart, what is left are letters, and not the source's own

@@ -39,7 +39,7 @@ def test_so_many_hypotheses_are_kept_as_alternatives_are_asked_for():
     ]
     assert len(three.translate("abc", nbest=5, min_length=2).alternatives) == 5
     assert refusal(ConfigError, three.translate, "abc", nbest=4, beam_size=2) == (
-        "search: nbest = 4, but it must be at most beam_size = 2; beam_size = 4 would do"
+        "search: nbest is 4; it must be at most beam_size = 2. Set beam_size = 4."
     )
 
 
@@ -236,11 +236,11 @@ def test_settings_are_refused_with_their_sentence(translator):
         "min_length, same_length, constraint, temperature, top_k, top_p, seed, batch_size."
     )
     assert refusal(ConfigError, translator.translate, "a", beam_size=0, top_p=2.0) == (
-        "search: beam_size = 0, but it must be a whole number, at least 1\n"
-        "search: top_p = 2.0, but it must be a number, above 0 and at most 1"
+        "search: beam_size is 0; it must be a whole number, at least 1.\n"
+        "search: top_p is 2.0; it must be a number, above 0 and at most 1."
     )
     assert refusal(ConfigError, translator.translate, "a", nbest="2") == (
-        "search: nbest = 2, but it must be a whole number, at least 1"
+        "search: nbest is 2; it must be a whole number, at least 1."
     )
 
 
@@ -275,11 +275,11 @@ def test_a_constraint_is_one_of_its_own_and_nothing_is_imported_for_it(translato
     for name, problem in (
         (
             "antigravity:fly",
-            "constraint = antigravity:fly, but the module antigravity is not imported",
+            "constraint is antigravity:fly, but the module antigravity is not imported. Import it first.",
         ),
         (
             f"{__name__}:Missing",
-            f"constraint = {__name__}:Missing, but the module {__name__} has no such class",
+            f"constraint is {__name__}:Missing, but the module {__name__} has no such class.",
         ),
         (
             f"{__name__}:Translator",
