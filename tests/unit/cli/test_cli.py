@@ -88,23 +88,23 @@ def test_words_that_are_no_command_line_are_refused(refused, words, sentence, co
     [
         (
             ["translate", "m", "--format", "josnl"],
-            "translate: format = josnl, but it must be text, jsonl or pharaoh; jsonl would do",
+            "translate: format is josnl; it must be text, jsonl or pharaoh. Did you mean jsonl?",
         ),
         (
             ["translate", "m", "--unknown", "cpy"],
-            "translate: unknown is cpy; it must be copy or mark.; copy would do",
+            "translate: unknown is cpy; it must be copy or mark. Did you mean copy?",
         ),
         (
             ["evaluate", "m", "p", "--format", "text"],
-            "evaluate: format = text, but it must be table or json; table would do",
+            "evaluate: format is text; it must be table or json.",
         ),
         (
             ["check", "p", "--format", "table"],
-            "check: format = table, but it must be text or json; text would do",
+            "check: format is table; it must be text or json.",
         ),
         (
             ["info", "m", "--format", "jsonl"],
-            "info: format = jsonl, but it must be text or json; json would do",
+            "info: format is jsonl; it must be text or json. Did you mean json?",
         ),
         (
             ["show", "m", "x", "--width", "wide"],

@@ -75,7 +75,7 @@ def test_beer_draws_its_matrix_and_says_what_one_pair_cannot_teach(run, tmp_path
 
 def test_a_demo_that_there_is_not_is_refused(refused):
     assert refused("demo", "dats") == (
-        "regard: demo: name = dats, but it must be dates, words, beer or apples; dates would do\n"
+        "regard: demo: name is dats; it must be dates, words, beer or apples. Did you mean dates?\n"
     )
     assert refused("demo", "beer", "--seed", "x") == (
         "regard: demo: seed = x, but it must be a whole number, at least 0\n"

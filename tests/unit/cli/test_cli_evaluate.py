@@ -8,6 +8,7 @@ import weakref
 
 import pytest
 
+from regard.metrics.paired_bootstrap import paired_bootstrap
 from regard.translator import Translator
 
 
@@ -123,7 +124,7 @@ def test_two_models_are_compared_on_the_same_lines(run, capitals, beginner, pair
     assert found["stops"] == ["likeliest"] * 2
     right = [line.split("\t")[1] for line in pairs.read_text().splitlines()]
     references = [[target] for target in right]
-    expected = bootstrap.paired_bootstrap([""] * 12, right, references, "exact", 50, 7)
+    expected = paired_bootstrap([""] * 12, right, references, "exact", 50, 7)
     assert found["comparisons"] == [expected.to_json()]
 
 
@@ -155,12 +156,12 @@ def test_too_few_or_too_many_models_are_refused(refused, capitals, pairs):
 def test_metrics_that_there_are_not_are_refused_all_at_once(refused, capitals, pairs):
     said = refused("evaluate", capitals, pairs, "--metrics", "blue,exact,foo")
     names = (
-        "but it must be bleu, chrf, ter, exact, cer, wer, per, bleu:none, bleu:char, bleu:zh or "
+        "it must be bleu, chrf, ter, exact, cer, wer, per, bleu:none, bleu:char, bleu:zh or "
         "bleu:intl"
     )
     assert said == (
-        f"regard: metrics: name = blue, {names}; bleu would do\n"
-        f"regard: metrics: name = foo, {names}; chrf would do\n"
+        f"regard: metrics: name is blue; {names}. Did you mean bleu?\n"
+        f"regard: metrics: name is foo; {names}.\n"
     )
 
 

@@ -59,11 +59,11 @@ def test_a_bad_file_is_refused_before_training(refused, tmp_path, data, sentence
 
 def test_the_same_on_standard_input(refused):
     assert refused("train", "-", stdin="a\tb\nno tab\n").startswith(
-        "regard: standard input, line 2: the line has no tab, "
+        "regard: standard input, line 2: the line has no tab. "
     )
     assert refused("train", "-", stdin='{"source": "a"}\n') == (
-        'regard: standard input, line 1: "target" is missing or not a string, but it must be; '
-        '{"source": "a", "target": "b"} would do\n'
+        'regard: standard input, line 1: "target" is missing or not a string. '
+        'Write the line as {"source": "a", "target": "b"}.\n'
     )
     assert refused("train", "-", stdin="") == (
         "regard: standard input: it is empty; it must hold at least one line of text.\n"
@@ -164,7 +164,7 @@ def test_bad_lines_are_left_out_and_named_where_that_is_wished(run, pairs):
     words = ("train", pairs, "--skip-bad-lines", "--max-steps", 1, *SMALL)
     answer = run(*words)
     assert answer.code == 0, answer.err
-    assert f"skipped: {pairs}, line 13: the line has no tab, " in answer.err
+    assert f"skipped: {pairs}, line 13: the line has no tab. " in answer.err
     assert f"skipped: {pairs}, line 14: the target {ONE_BLANK}\n" in answer.err
     assert "skipped 2 bad lines\n" in answer.err
 
@@ -173,7 +173,9 @@ def test_a_file_that_ends_too_early_is_no_bad_line(refused, tmp_path):
     whole = gzip.compress(b"".join(b"%d\t%d\n" % (n**5, n) for n in range(1, 9999)), mtime=0)
     (tmp_path / "cut.tsv.gz").write_bytes(whole[:-9000])
     said = refused("train", "cut.tsv.gz", "--skip-bad-lines")
-    assert re.fullmatch(r"regard: cut\.tsv\.gz, line \d+: the gzip data ends too early; .*\n", said)
+    assert re.fullmatch(
+        r"regard: cut\.tsv\.gz, line \d+: the gzip data ends too early\. .*\n", said
+    )
 
 
 def test_the_check_of_such_a_file_does_not_say_that_lines_can_be_skipped(run, tmp_path):

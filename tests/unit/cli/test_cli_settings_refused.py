@@ -16,21 +16,22 @@ ONE = [
     ),
     (
         "--set train.learning_rate=fast",
-        'settings: train.learning_rate = "fast", but it must be a number, above 0 and at most 100',
+        'settings: train.learning_rate is "fast"; it must be a number, above 0 and at most 100.',
     ),
     (
         "--set train.shared_vocabulary",
-        "--set: train.shared_vocabulary, but it must be section.setting=value; train.seed=2 would "
-        "do",
+        "--set: train.shared_vocabulary is not an assignment. "
+        "Write section.setting=value: train.seed=2.",
     ),
     ("--set data=3", "settings: data = 3, but it must be a section of its own"),
     (
         "--set data.normalization=NFCC",
-        "settings: data.normalization is NFCC; it must be NFC, NFD, NFKC or none.; NFC would do",
+        "settings: data.normalization is NFCC; it must be NFC, NFD, NFKC or none. "
+        "Did you mean NFC?",
     ),
-    ("--seed x", 'settings: train.seed = "x", but it must be a whole number, at least 0'),
-    ("--max-steps 0", "settings: train.max_steps = 0, but it must be a whole number, at least 1"),
-    ("--max-minutes -1", "settings: train.max_minutes = -1, but it must be a number, at least 0"),
+    ("--seed x", 'settings: train.seed is "x"; it must be a whole number, at least 0.'),
+    ("--max-steps 0", "settings: train.max_steps is 0; it must be a whole number, at least 1."),
+    ("--max-minutes -1", "settings: train.max_minutes is -1; it must be a number, at least 0."),
     (
         "--preset bahdanau",
         "model: preset = bahdanau, but it must be one of cho2014, sutskever2014, bahdanau2015, "
@@ -38,7 +39,7 @@ ONE = [
     ),
     (
         "--set model.hidden_size=0",
-        "settings: model.hidden_size = 0, but it must be a whole number, at least 1",
+        "settings: model.hidden_size is 0; it must be a whole number, at least 1.",
     ),
     (
         "--resume --overwrite",
@@ -60,10 +61,10 @@ def test_a_device_that_is_not_here_is_refused(refused, pairs, capitals):
         )
 
 
-SEVERAL = """regard: settings: model.hidden_size = wide, but it must be a whole number, at least 1
-regard: settings: text.source = letters, but it must be characters, words, whitespace, tagged, \
-phonemes, unigram or bpe; characters would do
-regard: settings: train.max_steps = "many", but it must be a whole number, at least 1
+SEVERAL = """regard: settings: model.hidden_size is wide; it must be a whole number, at least 1.
+regard: settings: text.source is letters; it must be characters, words, whitespace, tagged, \
+phonemes, unigram or bpe.
+regard: settings: train.max_steps is "many"; it must be a whole number, at least 1.
 regard: settings: Unknown setting train.sede. Did you mean train.seed?
 """
 
@@ -87,7 +88,7 @@ def test_and_the_same_ones_in_a_file(refused, pairs, tmp_path):
 def test_a_file_of_settings_that_is_none_is_named_with_its_line(refused, pairs, tmp_path):
     (tmp_path / "my.toml").write_text("[train]\nseed = = 2\n")
     said = refused("train", pairs, "--config", "my.toml")
-    assert said == "regard: my.toml, line 2: is no TOML at column 8: invalid value\n"
+    assert said == "regard: my.toml, line 2: it is not TOML at column 8: invalid value.\n"
     said = refused("train", pairs, "--config", "no.toml")
     problem = "there is no such file. Check the path."
     assert said == f"regard: no.toml: {problem}\n"
@@ -108,20 +109,20 @@ def test_what_is_said_later_and_nearer_stands(run, pairs, tmp_path):
 SEARCH = [
     (
         ["--beam-size", "x", "--nbest", "0"],
-        "regard: search: beam_size = x, but it must be a whole number, at least 1\n"
-        "regard: search: nbest = 0, but it must be a whole number, at least 1\n",
+        "regard: search: beam_size is x; it must be a whole number, at least 1.\n"
+        "regard: search: nbest is 0; it must be a whole number, at least 1.\n",
     ),
     (
         ["--stop", "never"],
-        "regard: search: stop = never, but it must be full or likeliest; likeliest would do\n",
+        "regard: search: stop is never; it must be full or likeliest.\n",
     ),
     (
         ["--top-p", "1.5"],
-        "regard: search: top_p = 1.5, but it must be a number, above 0 and at most 1\n",
+        "regard: search: top_p is 1.5; it must be a number, above 0 and at most 1.\n",
     ),
     (
         ["--nbest", "3", "--beam-size", "2"],
-        "regard: search: nbest = 3, but it must be at most beam_size = 2; beam_size = 3 would do\n",
+        "regard: search: nbest is 3; it must be at most beam_size = 2. Set beam_size = 3.\n",
     ),
     (
         ["--ban", "é"],

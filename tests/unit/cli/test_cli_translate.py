@@ -149,7 +149,7 @@ def test_pharaoh_has_no_row_for_the_second_best(refused, capitals, blind):
     )
     # what is no number is told as that
     assert refused("translate", capitals, "--format", "pharaoh", "--nbest", 0) == (
-        "regard: search: nbest = 0, but it must be a whole number, at least 1\n"
+        "regard: search: nbest is 0; it must be a whole number, at least 1.\n"
     )
 
 
@@ -305,7 +305,7 @@ def test_a_constraint_of_ones_own_is_imported_from_the_working_folder(run, refus
             "its spelling and the folder\n"
         )
     said = refused("translate", capitals, "--constraint", "my_rules:Long", "--text", "abc")
-    problem = "constraint = my_rules:Long, but the module my_rules has no such class"
+    problem = "constraint is my_rules:Long, but the module my_rules has no such class."
     assert said == f"regard: search: {problem}\n"
 
 

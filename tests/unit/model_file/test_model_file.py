@@ -214,7 +214,7 @@ def test_a_folder_that_cannot_be_written_loses_nothing(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(
-        ModelFileError, match=r"cannot be written \(No space left on device\); a folder with room"
+        ModelFileError, match=r"cannot be written \(No space left on device\)\. Choose"
     ):
         save_model(path, saved("cho2014", seed=1))
     assert path.read_bytes() == before
