@@ -152,7 +152,7 @@ def test_what_is_registered_is_trained_saved_and_loaded_where_its_module_is_impo
 
     trained = json.loads(ran(TRAIN)[0][-1])
     lines, told = ran(WITHOUT)
-    would = "from the module my_parts; import it before loading"
+    would = "from the module my_parts. Import that module first."
     assert lines[:2] == [
         f'score.regard: it needs the tokenizer "letter_pairs" {would}',
         f'decoder.regard: it needs the decoder "last" {would}',
@@ -195,7 +195,7 @@ def test_a_name_is_free_or_refused(kind):
 
 
 def test_settings_take_registered_names_and_refuse_others():
-    with pytest.raises(ConfigError, match=r"score = mine, but it must be additive, .* or location"):
+    with pytest.raises(ConfigError, match=r"score is mine; it must be additive, .* or location"):
         AttentionConfig(score="mine")
     extensions.register_score("mine")(type("Mine", (), {}))
     extensions.register_tokenizer("mine")(type("Mine", (), {}))
@@ -203,7 +203,9 @@ def test_settings_take_registered_names_and_refuse_others():
     assert AttentionConfig(score="mine").score == "mine"
     assert TextConfig(source="mine").source == "mine"
     assert SearchConfig(constraint="mine").constraint == "mine"
-    with pytest.raises(ConfigError, match=r"score = min, .*, location or mine; mine would do"):
+    with pytest.raises(
+        ConfigError, match=r"score is min; .*, location or mine\. Did you mean mine\?"
+    ):
         AttentionConfig(score="min")
 
 
@@ -211,7 +213,7 @@ def test_only_a_constraint_may_be_a_class_of_a_module():
     assert SearchConfig(constraint=f"{__name__}:Settings")
     for make in (TextConfig, AttentionConfig):
         name = "source" if make is TextConfig else "score"
-        with pytest.raises(ConfigError, match=f"{name} = json:JSONDecoder, but it must be"):
+        with pytest.raises(ConfigError, match=f"{name} is json:JSONDecoder; it must be"):
             make(**{name: "json:JSONDecoder"})
 
 
@@ -231,7 +233,7 @@ def test_a_decoder_has_settings_of_its_own_in_a_tree_and_back():
     assert to_tree(settings)["model"]["decoder"] == {"kind": "mine", "width": 5}
     assert 'kind = "mine"\nwidth = 5' in to_toml(settings, comments=False)
     tree["model"]["decoder"]["width"] = 0
-    with pytest.raises(ConfigError, match="width = 0, but it must be a whole number, at least 1"):
+    with pytest.raises(ConfigError, match="width is 0; it must be a whole number, at least 1"):
         settings_from(tree)
     (needed,) = requirements(settings)
     assert (needed["kind"], needed["name"]) == ("decoder", "mine")
@@ -245,7 +247,7 @@ def test_a_file_names_what_is_not_regards_own_and_nothing_else(tmp_path):
     assert b"requires" not in (tmp_path / "a.regard").read_bytes()
     needed = [{"kind": "score", "name": "x", "module": "my.scores"}]
     assert missing_extension(needed) == (
-        'it needs the score "x" from the module my.scores; import it before loading'
+        'it needs the score "x" from the module my.scores. Import that module first.'
     )
     assert missing_extension([]) is None
 

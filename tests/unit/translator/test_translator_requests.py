@@ -12,6 +12,7 @@ from regard.config.renamed_settings import RenamedSettingWarning
 from regard.errors import ConfigError, InputError
 from regard.saved_model import save_model
 from regard.search import NEVER, Constraint
+from regard.text.tokenizers import Whitespace
 from regard.translator import Translator, chosen_device
 from small_models import LOOKS, SIZES, SOURCE, TARGET, saved, side
 
@@ -38,7 +39,7 @@ def test_so_many_hypotheses_are_kept_as_alternatives_are_asked_for():
     ]
     assert len(three.translate("abc", nbest=5, min_length=2).alternatives) == 5
     assert refusal(ConfigError, three.translate, "abc", nbest=4, beam_size=2) == (
-        "search: nbest = 4, but it must be at most beam_size = 2; beam_size = 4 would do"
+        "search: nbest is 4; it must be at most beam_size = 2. Set beam_size = 4."
     )
 
 
@@ -234,11 +235,11 @@ def test_settings_are_refused_with_their_sentence(translator):
         "would do"
     )
     assert refusal(ConfigError, translator.translate, "a", beam_size=0, top_p=2.0) == (
-        "search: beam_size = 0, but it must be a whole number, at least 1\n"
-        "search: top_p = 2.0, but it must be a number, above 0 and at most 1"
+        "search: beam_size is 0; it must be a whole number, at least 1.\n"
+        "search: top_p is 2.0; it must be a number, above 0 and at most 1."
     )
     assert refusal(ConfigError, translator.translate, "a", nbest="2") == (
-        "search: nbest = 2, but it must be a whole number, at least 1"
+        "search: nbest is 2; it must be a whole number, at least 1."
     )
 
 
@@ -271,12 +272,22 @@ def test_a_constraint_is_one_of_its_own_and_nothing_is_imported_for_it(translato
     assert not set("rstu") & {token for one in found for token in one.tokens}
     assert [translator.translate(x, **ways).text for x in lines] == [x.text for x in found]
     for name, problem in (
-        ("antigravity:fly", "the module antigravity is not imported"),
-        (f"{__name__}:Missing", f"the module {__name__} has no such class"),
-        (f"{__name__}:Translator", "it must be a class that extends regard.search.Constraint"),
+        (
+            "antigravity:fly",
+            "is antigravity:fly, but the module antigravity is not imported. Import it first.",
+        ),
+        (
+            f"{__name__}:Missing",
+            f"is {__name__}:Missing, but the module {__name__} has no such class.",
+        ),
+        (
+            f"{__name__}:Translator",
+            f"= {__name__}:Translator, but it must be a class that extends "
+            "regard.search.Constraint",
+        ),
     ):
         said = refusal(ConfigError, translator.translate, "a", constraint=name)
-        assert said == f"search: constraint = {name}, but {problem}"
+        assert said == f"search: constraint {problem}"
     assert "antigravity" not in sys.modules
 
 
