@@ -159,12 +159,12 @@ def test_too_few_or_too_many_models_are_refused(refused, capitals, pairs):
 def test_metrics_that_there_are_not_are_refused_all_at_once(refused, capitals, pairs):
     said = refused("evaluate", capitals, pairs, "--metrics", "blue,exact,foo")
     names = (
-        "but it must be bleu, chrf, ter, exact, cer, wer, per, bleu:none, bleu:char, bleu:zh or "
+        "it must be bleu, chrf, ter, exact, cer, wer, per, bleu:none, bleu:char, bleu:zh or "
         "bleu:intl"
     )
     assert said == (
-        f"regard: metrics: name = blue, {names}; bleu would do\n"
-        f"regard: metrics: name = foo, {names}; chrf would do\n"
+        f"regard: metrics: name is blue; {names}. Did you mean bleu?\n"
+        f"regard: metrics: name is foo; {names}.\n"
     )
 
 

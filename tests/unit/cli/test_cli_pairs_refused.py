@@ -62,8 +62,8 @@ def test_the_same_on_standard_input(refused):
         "regard: standard input, line 2: the line has no tab. "
     )
     assert refused("train", "-", stdin='{"source": "a"}\n') == (
-        'regard: standard input, line 1: "target" is missing or not a string. Write the line as '
-        '{"source": "a", "target": "b"}.\n'
+        'regard: standard input, line 1: "target" is missing or not a string. '
+        'Write the line as {"source": "a", "target": "b"}.\n'
     )
     assert refused("train", "-", stdin="") == (
         "regard: standard input: it is empty; it must hold at least one line of text.\n"

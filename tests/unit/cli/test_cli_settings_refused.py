@@ -20,13 +20,14 @@ ONE = [
     ),
     (
         "--set train.shared_vocabulary",
-        "--set: train.shared_vocabulary is not an assignment. Write section.setting=value: "
-        "train.seed=2.",
+        "--set: train.shared_vocabulary is not an assignment. "
+        "Write section.setting=value: train.seed=2.",
     ),
     ("--set data=3", "settings: data is 3; it must be a section of its own."),
     (
         "--set data.normalization=NFCC",
-        "settings: data.normalization is NFCC; it must be NFC, NFD, NFKC or none. Did you mean NFC?",
+        "settings: data.normalization is NFCC; it must be NFC, NFD, NFKC or none. "
+        "Did you mean NFC?",
     ),
     ("--seed x", 'settings: train.seed is "x"; it must be a whole number, at least 0.'),
     ("--max-steps 0", "settings: train.max_steps is 0; it must be a whole number, at least 1."),
@@ -63,7 +64,7 @@ def test_a_device_that_is_not_here_is_refused(refused, pairs, capitals):
 
 SEVERAL = """regard: settings: model.hidden_size is wide; it must be a whole number, at least 1.
 regard: settings: text.source is letters; it must be characters, words, whitespace, tagged, \
-phonemes, unigram or bpe. Did you mean characters?
+phonemes, unigram or bpe.
 regard: settings: train.max_steps is "many"; it must be a whole number, at least 1.
 regard: settings: Unknown setting train.sede. Did you mean train.seed?
 """

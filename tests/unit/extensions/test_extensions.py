@@ -204,7 +204,7 @@ def test_settings_take_registered_names_and_refuse_others():
     assert TextConfig(source="mine").source == "mine"
     assert SearchConfig(constraint="mine").constraint == "mine"
     with pytest.raises(
-        ConfigError, match=r"score is min; .*, location or mine. Did you mean mine\?"
+        ConfigError, match=r"score is min; .*, location or mine\. Did you mean mine\?"
     ):
         AttentionConfig(score="min")
 

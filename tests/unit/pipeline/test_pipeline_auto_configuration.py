@@ -303,15 +303,15 @@ def test_everything_that_is_wrong_is_said_at_once():
     }
     found = refusal(digits(), given).splitlines()
     for start in (
-        "settings: model.hidden_size = 0, but it must be a whole number, at least 1",
-        "settings: model.dropout = 2.0, but it must be at least 0 and below 1",
-        "settings: model.embedding_size = big, but it must be a whole number, at least 1",
-        "settings: model.readout_size: size = -1, but it must be a whole number, at least 1",
-        "settings: model.score = adaptive, but it must be additive, concat, dot, ",
+        "settings: model.hidden_size is 0; it must be a whole number, at least 1.",
+        "settings: model.dropout is 2.0; it must be at least 0 and below 1.",
+        "settings: model.embedding_size is big; it must be a whole number, at least 1.",
+        "settings: model.readout_size: size is -1; it must be a whole number, at least 1.",
+        "settings: model.score is adaptive; it must be additive, concat, dot, ",
         "settings: Unknown setting model.depth.",
         "settings: Unknown setting train.max_step. Did you mean train.max_steps?",
-        "settings: train.seed = -1, but it must be a whole number, at least 0",
-        "settings: data.normalization is NFCC; it must be NFC, NFD, NFKC or none.; ",
+        "settings: train.seed is -1; it must be a whole number, at least 0.",
+        "settings: data.normalization is NFCC; it must be NFC, NFD, NFKC or none. ",
         "settings: Unknown section serch. Did you mean search?",
     ):
         assert [line for line in found if line.startswith(start)], start
@@ -319,9 +319,10 @@ def test_everything_that_is_wrong_is_said_at_once():
 
 def test_sizes_that_do_not_go_together_are_refused():
     said = refusal(digits(), {"model": {"model_size": 50}}, "vaswani2017")
-    assert said.startswith("settings: model.model_size: num_heads = 4 does not divide model_size")
+    sentence = "settings: model.model_size: num_heads is 4; it must be a divisor of model_size"
+    assert said.startswith(sentence)
     both = {"model_size": 48, "num_heads": 5}
-    assert "num_heads = 5 does not divide model_size = " in refusal(
+    assert "num_heads is 5; it must be a divisor of model_size = " in refusal(
         digits(), {"model": both}, "vaswani2017"
     )
 
@@ -333,7 +334,7 @@ def test_a_section_must_be_one(given):
         f"settings: {name} = {value}, but it must be a section of its own"
     )
     inside = refusal(digits(), {"model": {"encoder": 3}})
-    assert inside == "settings: model.encoder = 3, but it must be a section of its own"
+    assert inside == "settings: model.encoder is 3; it must be a section of its own."
 
 
 def test_a_preset_that_there_is_not_is_refused():

@@ -308,7 +308,7 @@ def test_what_cannot_be_written_is_refused_before_anything_is_read(tmp_path, mon
 def test_a_folder_for_the_run_that_is_a_file_is_refused(out, tmp_path):
     (tmp_path / "m.run").write_text("mine")
     assert refusal(DataError, out=out) == (
-        f"{tmp_path / 'm.run'}: it cannot be written (File exists). Use --out in another folder."
+        f"{tmp_path / 'm.run'}: it cannot be written (File exists). Use --out with another folder."
     )
     assert (tmp_path / "m.run").read_text() == "mine"
 

@@ -354,7 +354,7 @@ def test_a_name_that_is_nearly_a_setting_is_told_with_its_section():
         "settings: Unknown section serch. Did you mean search?",
         "settings: Unknown setting model.hiden_size. Did you mean model.hidden_size?",
         "settings: Unknown setting train.max_step. Did you mean train.max_steps?",
-        "settings: train.seed = -1, but it must be a whole number, at least 0",
+        "settings: train.seed is -1; it must be a whole number, at least 0.",
     ]
     assert refusal(ConfigError, overwite=True, quite=True).splitlines() == [
         "train: overwite is not an argument. Did you mean overwrite?",
@@ -370,7 +370,8 @@ def test_a_name_of_several_sections_is_the_one_that_is_told():
 def test_settings_that_are_no_sections_are_refused_though_the_pairs_come_first():
     with pytest.raises(ConfigError, match="settings: data = 3, but it must be a section"):
         run_order(TrainRequest(pairs=PairsSource(digits()), settings={"data": 3}, quiet=True))
-    assert "settings: data.normalization = NFX, but" in refusal(ConfigError, normalization="NFX")
+    sentence = refusal(ConfigError, normalization="NFX")
+    assert "settings: data.normalization is NFX; it must be" in sentence
 
 
 def test_a_run_that_is_interrupted_says_so_and_raises_in_a_library(tmp_path, monkeypatch):

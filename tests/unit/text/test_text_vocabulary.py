@@ -152,7 +152,7 @@ def test_what_is_no_vocabulary_is_refused(value, sentence):
 
 
 def test_a_vocabulary_made_by_hand_is_checked_too():
-    with pytest.raises(ValueError, match=r"must begin with <pad> <unk> <s> </s>\.$"):
+    with pytest.raises(ValueError, match=r"special tokens <pad> <unk> <s> </s>\.$"):
         Vocabulary(("a", "b"))
 
 

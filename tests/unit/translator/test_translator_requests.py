@@ -275,7 +275,8 @@ def test_a_constraint_is_one_of_its_own_and_nothing_is_imported_for_it(translato
     for name, problem in (
         (
             "antigravity:fly",
-            "constraint is antigravity:fly, but the module antigravity is not imported. Import it first.",
+            "constraint is antigravity:fly, but the module antigravity is not imported. "
+            "Import it first.",
         ),
         (
             f"{__name__}:Missing",
