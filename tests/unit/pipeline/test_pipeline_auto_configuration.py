@@ -341,7 +341,9 @@ def test_a_preset_that_there_is_not_is_refused():
     known = "cho2014, sutskever2014, bahdanau2015, luong2015, gehring2017, vaswani2017"
     sentence = f"it must be one of {known}. Did you mean vaswani2017?"
     assert refusal(digits(), {}, "vaswani17") == f"model: preset is vaswani17; {sentence}"
-    assert refusal(digits(), {"model": {"preset": 3}}).startswith("model: preset = 3, but it must")
+    assert refusal(digits(), {"model": {"preset": 3}}).startswith(
+        "model: preset is 3; it must be one of"
+    )
 
 
 def test_a_beam_waits_for_what_is_likelier():
