@@ -35,7 +35,7 @@ Unknown = Annotated[
     str,
     choice(
         "unknown",
-        "An unknown token: copy the source token with the most attention, or mark it �.",
+        "An unknown token: copy the source token it attends to most, or mark it �.",
         "copy",
         "mark",
     ),

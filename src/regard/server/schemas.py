@@ -101,7 +101,7 @@ class TranslateRequest(SearchSettings):
     tree: bool = Field(False, description="Also what the search ever kept.")
     unknown: Literal["copy", "mark"] = Field(
         "copy",
-        description="An unknown token: copy the source token with the most attention, or mark it �.",
+        description="An unknown token: copy the source token it attends to most, or mark it �.",
     )
 
     def search_settings(self) -> dict[str, Any]:
