@@ -92,6 +92,13 @@ def _lengths(lines: Sequence[Sequence[Any]]) -> NDArray[np.int32]:
     return np.fromiter(map(len, lines), dtype=np.int32, count=len(lines))
 
 
+def _joined(lines: Sequence[Sequence[int]]) -> IndexedLines:
+    lengths = _lengths(lines)
+    count = int(lengths.sum())
+    indexes = np.fromiter(chain.from_iterable(lines), dtype=np.int32, count=count)
+    return IndexedLines(indexes, lengths)
+
+
 @final
 class _CharacterIndexer(TokenIndexer):
     """A character is its code point."""
@@ -126,11 +133,8 @@ class _SplitIndexer(TokenIndexer):
 
     @override
     def index(self, lines: Sequence[str]) -> IndexedLines:
-        tokens = list(map(self.tokenizer.tokenize, lines))
-        indexes = map(self._indexes.__getitem__, chain.from_iterable(tokens))
-        lengths = _lengths(tokens)
-        count = int(lengths.sum())
-        return IndexedLines(np.fromiter(indexes, dtype=np.int32, count=count), lengths)
+        index = self._indexes.__getitem__
+        return _joined([list(map(index, self.tokenizer.tokenize(line))) for line in lines])
 
     @override
     def _token(self, index: int) -> str:
@@ -152,14 +156,14 @@ class _PieceIndexer(TokenIndexer):
     @override
     def index(self, lines: Sequence[str]) -> IndexedLines:
         pieces = self.tokenizer.piece_ids(lines)
+        indexed = _joined(pieces)
+        if UNKNOWN_PIECE not in indexed.indexes:
+            return indexed
         for at, line in enumerate(lines):
             if UNKNOWN_PIECE in pieces[at]:
                 others = self.others.index([line]).indexes + len(self.pieces)
                 pieces[at] = others.tolist()
-        lengths = _lengths(pieces)
-        count = int(lengths.sum())
-        indexes = np.fromiter(chain.from_iterable(pieces), dtype=np.int32, count=count)
-        return IndexedLines(indexes, lengths)
+        return _joined(pieces)
 
     @override
     def _token(self, index: int) -> str:

@@ -51,10 +51,12 @@ class SideProfile:
 
     def add(self, lines: Sequence[str]) -> None:
         """Count lines."""
-        text = "".join(lines)
-        characters = count_characters(text)
-        words = [line.split() for line in lines]
-        word_counts = list(map(len, words))
+        characters = count_characters("".join(lines))
+        text = "\n".join(lines)
+        if _is_single_spaced(text, characters):
+            word_counts = [line.count(" ") + 1 for line in lines]
+        else:
+            word_counts = [len(line.split()) for line in lines]
         self.lines += len(lines)
         self.characters.update(characters)
         self.lengths.update(map(len, lines))
@@ -62,20 +64,20 @@ class SideProfile:
         self.num_letters += sum(n for x, n in characters.items() if not x.isspace())
         self.word_lengths.update(word_counts)
         self.spaced += len(lines) - word_counts.count(0) - word_counts.count(1)
-        self._add_words(words)
+        self._add_words(lines, text)
         self._add_tags(lines)
 
-    def _add_words(self, words: Sequence[Sequence[str]]) -> None:
+    def _add_words(self, lines: Sequence[str], text: str) -> None:
         """Remember different words, until there are enough."""
         if len(self.words) >= MAX_WORDS:
             return
-        every = self.words.union(*words)
+        every = self.words.union(text.split())
         if len(every) < MAX_WORDS:
             self.words = every
             return
-        for line in words:
+        for line in lines:
             if len(self.words) < MAX_WORDS:
-                self.words.update(line)
+                self.words.update(line.split())
 
     def _add_tags(self, lines: Sequence[str]) -> None:
         """Count last words, which may be tags, unless some line of before has none."""
@@ -141,6 +143,13 @@ class SideProfile:
     def repeats(self) -> float:
         """How often a word comes, on average, where there are not too many to say."""
         return self.num_words / len(self.words)
+
+
+def _is_single_spaced(text: str, characters: Counter[str]) -> bool:
+    """Whether one space, and no other white space, is between the words of each line."""
+    if any(x.isspace() and x != " " for x in characters):
+        return False
+    return not any(irregular in f"\n{text}\n" for irregular in ("  ", " \n", "\n ", "\n\n"))
 
 
 @final

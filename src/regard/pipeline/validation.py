@@ -28,6 +28,9 @@ from regard.translator import Translation, Translator
 FINAL = ("exact", "cer", "wer", "bleu", "chrf")
 """What a finished model is scored by; TER is left out, it can take minutes."""
 
+TRIAL_TOKENS = 16
+"""Tokens of each line that are decoded for an estimate of a validation's time."""
+
 MAX_LOGGED_TOKENS = 60
 """Tokens of a line whose attention is logged; of longer ones it would fill the log."""
 
@@ -71,19 +74,24 @@ class Validator:
         return ValidationResult(score, sample, watched, signature)
 
     def estimate_seconds(self) -> float:
-        """Estimate the time of a validation from one batch, decoded to the mean target length."""
+        """Estimate the time of a validation from the first tokens of one batch.
+
+        Targets are taken to have their mean length, and each token to take as long as the others.
+        """
         search = self.translator.settings.search
         together = max(search.batch_size, tile_rows(self.translator.models[0].device))
         lines = [source for source, _ in self.training_data.dev[:together]]
         if self.metric == "loss":
             lines = lines[:2]
         longest = max(1, int(self.training_data.dev_corpus.target_lengths.mean()))
+        longest = min(longest, search.max_length)
+        tokens = min(longest, TRIAL_TOKENS)
         # what is loaded or compiled at the first time is not what a validation takes
         self._translate(lines[:1], max_length=1, min_length=0)
         start = time.perf_counter()
-        self._translate(lines, max_length=min(longest, search.max_length), min_length=0)
-        took = time.perf_counter() - start
-        return took * (1 if self.metric == "loss" else len(self.training_data.dev) / len(lines))
+        self._translate(lines, max_length=tokens, min_length=0)
+        seconds = (time.perf_counter() - start) * longest / tokens
+        return seconds * (1 if self.metric == "loss" else len(self.training_data.dev) / len(lines))
 
     def score_final_model(self, facts: dict[str, Any], folder: Path) -> Translator:
         """Score the model as it will be used, and return it with its summary.

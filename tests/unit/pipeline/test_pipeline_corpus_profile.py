@@ -3,12 +3,17 @@
 import random
 import tracemalloc
 import unicodedata
+from collections import Counter
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pipeline_cases import profile
 
 from regard.pipeline import corpus_profile, split
+from regard.pipeline.corpus_profile import SideProfile
 from regard.pipeline.split import source_hash
+from regard.text.tokenizers import Sounds
 
 
 def test_a_side_is_counted():
@@ -23,6 +28,23 @@ def test_a_side_is_counted():
     assert found.source.word_lengths == {2: 1, 1: 1, 3: 1}
     assert found.target.characters["y"] == 3
     assert found.target.words == {"x", "yyy", "z"}
+
+
+@given(st.lists(st.text(st.sampled_from("ab cé ;V1\u2003\t"), max_size=9), min_size=1, max_size=12))
+def test_many_lines_are_counted_as_one_by_one(lines):
+    together, one_by_one = SideProfile(Sounds("NFC")), SideProfile(Sounds("NFC"))
+    together.add(lines)
+    for line in lines:
+        one_by_one.add([line])
+    assert together.tagged == one_by_one.tagged
+    assert together.lengths == one_by_one.lengths
+    words = [line.split() for line in lines]
+    assert together.word_lengths == Counter(map(len, words))
+    assert together.num_words == sum(map(len, words))
+    assert together.num_letters == sum(len(word) for line in words for word in line)
+    assert together.words == {word for line in words for word in line}
+    assert together.spaced == sum(len(line) > 1 for line in words)
+    assert together.characters == Counter("".join(lines))
 
 
 def held_out(pairs, share, most=10**6):
