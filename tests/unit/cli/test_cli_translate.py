@@ -162,6 +162,7 @@ def test_options_of_the_search_reach_it(run, capitals):
     assert text("--prefix", "H").startswith("H")
     assert "A" not in text("--ban", "A", "--max-length", 4)
     assert len(text("--same-length")) == 3
+    assert text("--same-length", "--max-length", 2) == "ABC"
     assert len(text("--min-length", 5, "--max-length", 5)) == 5
     drawn = [text("--temperature", 9, "--beam-size", 1, "--seed", seed) for seed in (1, 1, 2)]
     assert drawn[0] == drawn[1] != drawn[2]

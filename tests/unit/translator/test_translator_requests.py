@@ -272,6 +272,8 @@ def test_a_constraint_is_one_of_its_own_and_nothing_is_imported_for_it(translato
     assert set("rstu") & {token for one in free for token in one.tokens}
     assert not set("rstu") & {token for one in found for token in one.tokens}
     assert [translator.translate(x, **ways).text for x in lines] == [x.text for x in found]
+    # else no two calls would be searched together
+    assert translator.search_options(**ways) == translator.search_options(**ways)
     for name, problem in (
         (
             "antigravity:fly",
