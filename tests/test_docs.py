@@ -10,7 +10,7 @@ import torch
 from regard.decoders.bahdanau import BahdanauDecoder
 from regard.decoders.initial_state import CopiedInitialState
 from regard.nn.attention import Attention
-from regard.nn.cells import CellState, GRUCell
+from regard.nn.cells import GRUCell, HiddenState
 from regard.nn.encoder_output import EncoderOutput
 from regard.nn.readouts import MaxoutLayer
 from regard.nn.recurrent_stack import RecurrentStack
@@ -80,7 +80,7 @@ def test_every_public_mechanism_has_its_row():
         path = f"src/regard/nn/{module}.py"
         classes = {name for name in definitions(ROOT / path) if name[0].isupper()}
         documented = set(re.findall(rf"`{path}` `(\w+)`", text))
-        helpers = {"ScoreFunction", "Cell", "CellState", "Memory", "PastAttention"}
+        helpers = {"ScoreFunction", "Cell", "HiddenState", "Memory", "PastAttention"}
         assert classes - helpers <= documented, classes - helpers - documented
 
 
@@ -117,7 +117,7 @@ def test_the_worked_example_is_what_the_decoder_computes():
     y = torch.ones(1, 1, dtype=torch.float64)
     mask = torch.ones(1, 2, dtype=torch.bool)
     decoder = by_hand_decoder()
-    memory, state = decoder.start(EncoderOutput(h, h, mask, h[:, 1], (CellState(s),)))
+    memory, state = decoder.start(EncoderOutput(h, h, mask, h[:, 1], (HiddenState(s),)))
     state, step = decoder.step(state, y, memory)
 
     maxout = MaxoutLayer(4, 2, bias=False).double()

@@ -31,7 +31,7 @@ def visible_line(line: str) -> str:
     return _visible(SPACES_AT_THE_EDGES.sub(lambda spaces: "␣" * len(spaces[0]), line), UNSEEN)
 
 
-def visible_words(line: str) -> str:
+def escape_invisible(line: str) -> str:
     """Show what is unseen in the words of a line; spaces between them stay spaces."""
     return " ".join(visible_token(word) if word else "" for word in line.split(" "))
 
@@ -70,7 +70,7 @@ def token_label(token: str) -> str:
 
 def arrow_heading(*lines: str) -> str:
     """Return `source → target`, each line visible and in its own direction."""
-    return " → ".join(isolate_right_to_left(visible_words(line)) for line in lines)
+    return " → ".join(isolate_right_to_left(escape_invisible(line)) for line in lines)
 
 
 def _visible(text: str, unseen: set[str]) -> str:

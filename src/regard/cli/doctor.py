@@ -102,7 +102,7 @@ def _decoders() -> list[tuple[str, str, str]]:
     from regard.models import build, preset
 
     sizes = {"embedding_size": 2, "hidden_size": 3}
-    smallest: dict[str, dict[str, Any]] = {
+    tiny_sizes: dict[str, dict[str, Any]] = {
         "bahdanau2015": {"align_size": 5, "readout_size": 7},
         "luong2015": {"num_layers": 1},
     }
@@ -119,9 +119,9 @@ def _decoders() -> list[tuple[str, str, str]]:
         {"input_feeding": False},
     ]
     rows = []
-    for name, least in smallest.items():
+    for name, sizes_of_preset in tiny_sizes.items():
         for change in [*changes, *(luong if name == "luong2015" else [])]:
-            decoder = build(preset(name)(**sizes, **{**least, **change}), 5, 5).decoder
+            decoder = build(preset(name)(**sizes, **{**sizes_of_preset, **change}), 5, 5).decoder
             named = ", ".join(f"{k} = {v}" for k, v in change.items() if k != "bidirectional")
             unrolling = decoder.explain(Call("cpu"))["decoder"]
             rows.append((f"{name}, {named}" if named else name, *unrolling))

@@ -21,7 +21,7 @@ from regard.data.lines import (
 from regard.data.pairs import (
     Columns,
     Pair,
-    holds_json,
+    has_json_suffix,
     scan,
     split_lines,
     to_the_end,
@@ -74,7 +74,7 @@ def in_blocks(pairs: Iterable[Pair | DataError]) -> Iterator[PairBlock | DataErr
 
 def _is_plain(path: AnyPath) -> bool:
     """Whether a file is a TSV that can be read again from any place."""
-    if holds_json(path) or os.fspath(path) == "-" or not os.path.isfile(path):
+    if has_json_suffix(path) or os.fspath(path) == "-" or not os.path.isfile(path):
         return False
     try:
         with open_bytes(path) as file:

@@ -113,7 +113,7 @@ def scan(
         return to_the_end(_one_file(path, _select(columns)))
     if not os.path.isfile(path) or os.fspath(path) == "-":
         return to_the_end(_one_file(path, _FirstDecides()))
-    return to_the_end(_one_file(path, _json_object if holds_json(path) else two_columns))
+    return to_the_end(_one_file(path, _json_object if has_json_suffix(path) else two_columns))
 
 
 def read_lines(path: AnyPath) -> Iterator[tuple[int, str]]:
@@ -130,11 +130,11 @@ def _wrong_arguments(
         yield messages.one_parallel_file(str(source), str(target))
     elif path is None and "-" in (source, target) and source == target:
         yield messages.BOTH_STANDARD_INPUT
-    if columns is not None and (path is None or holds_json(path)):
+    if columns is not None and (path is None or has_json_suffix(path)):
         yield messages.columns_without_tsv(str(columns))
 
 
-def holds_json(path: AnyPath) -> bool:
+def has_json_suffix(path: AnyPath) -> bool:
     """Whether a file is named like JSON lines."""
     return display_name(path).lower().endswith(_JSON)
 

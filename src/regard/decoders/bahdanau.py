@@ -19,7 +19,7 @@ from regard.decoders.recurrent import (
 )
 from regard.decoders.unrolling import explain_recurrence, score_parameters, why_not_one_op
 from regard.nn.attention import Attention, Memory
-from regard.nn.cells import CellState
+from regard.nn.cells import HiddenState
 from regard.nn.encoder_output import EncoderOutput
 from regard.nn.recurrent_stack import RecurrentStack
 
@@ -136,6 +136,6 @@ class BahdanauDecoder(Decoder[RecurrentState, Memory]):
             U=cell.U.weight,
         )
         old = torch.cat([state.output[:, None], outputs[:, :-1]], dim=1)
-        state = RecurrentState(state.position + previous.shape[1], (CellState(h, c),), h)
+        state = RecurrentState(state.position + previous.shape[1], (HiddenState(h, c),), h)
         layer_weights = weights[:, :, None, None] if need_weights else None
         return state, DecoderStep(old, outputs, weights @ memory.values, layer_weights)

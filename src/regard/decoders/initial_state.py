@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from typing_extensions import override
 
-from regard.nn.cells import Cell, CellState
+from regard.nn.cells import Cell, HiddenState
 from regard.nn.encoder_output import EncoderOutput
 
 
@@ -16,7 +16,7 @@ class InitialState(nn.Module, ABC):
     """Computes the states before the first token."""
 
     @abstractmethod
-    def forward(self, cells: Sequence[Cell], encoded: EncoderOutput) -> tuple[CellState, ...]:
+    def forward(self, cells: Sequence[Cell], encoded: EncoderOutput) -> tuple[HiddenState, ...]:
         """Return one state per layer."""
 
 
@@ -25,7 +25,7 @@ class ZeroInitialState(InitialState):
     """s_0 = 0"""
 
     @override
-    def forward(self, cells: Sequence[Cell], encoded: EncoderOutput) -> tuple[CellState, ...]:
+    def forward(self, cells: Sequence[Cell], encoded: EncoderOutput) -> tuple[HiddenState, ...]:
         rows = encoded.last.shape[0]
         zeros = (encoded.last.new_zeros(rows, cell.hidden_size) for cell in cells)
         return tuple(cell.state_with_output(h) for cell, h in zip(cells, zeros, strict=True))
@@ -36,7 +36,7 @@ class CopiedInitialState(InitialState):
     """The encoder's last states, layer by layer (Sutskever et al. 2014, §2)."""
 
     @override
-    def forward(self, cells: Sequence[Cell], encoded: EncoderOutput) -> tuple[CellState, ...]:
+    def forward(self, cells: Sequence[Cell], encoded: EncoderOutput) -> tuple[HiddenState, ...]:
         return encoded.states
 
 
@@ -51,6 +51,6 @@ class MappedInitialState(InitialState):
         )
 
     @override
-    def forward(self, cells: Sequence[Cell], encoded: EncoderOutput) -> tuple[CellState, ...]:
+    def forward(self, cells: Sequence[Cell], encoded: EncoderOutput) -> tuple[HiddenState, ...]:
         states = [torch.tanh(W_s(encoded.summary)) for W_s in self.W_s]
         return tuple(cell.state_with_output(s) for cell, s in zip(cells, states, strict=True))

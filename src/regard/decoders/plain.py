@@ -14,7 +14,7 @@ from regard.decoders.base import Decoder, DecoderStep, unroll_by_steps, zero_pos
 from regard.decoders.initial_state import InitialState
 from regard.decoders.recurrent import RecurrentState
 from regard.errors import InputError
-from regard.nn.cells import CellState, GRUCell
+from regard.nn.cells import GRUCell, HiddenState
 from regard.nn.encoder_output import EncoderOutput
 from regard.nn.recurrent_stack import RecurrentStack
 from regard.nn.tensor_record import TensorRecord
@@ -144,7 +144,7 @@ class ChoDecoder(Decoder[RecurrentState, FixedContext]):
         _refuse_forced_weights(forced_weights)
         x, U = self.cell.W(previous), self.cell.U.weight
         h = kernels.gru_after_step(x, state.output, U, memory.gates)
-        next_state = RecurrentState(state.position + 1, (CellState(h),), h)
+        next_state = RecurrentState(state.position + 1, (HiddenState(h),), h)
         return next_state, DecoderStep(state.output, h, memory.context, None)
 
     @override
@@ -161,7 +161,7 @@ class ChoDecoder(Decoder[RecurrentState, FixedContext]):
 
 
 def _initial_memory_and_state(
-    layers: tuple[CellState, ...], encoded: EncoderOutput
+    layers: tuple[HiddenState, ...], encoded: EncoderOutput
 ) -> tuple[FixedContext, RecurrentState]:
     state = RecurrentState(zero_position(encoded), layers, layers[-1].h)
     return FixedContext(encoded.summary), state

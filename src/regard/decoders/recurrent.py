@@ -10,7 +10,7 @@ from torch import Tensor
 from regard.decoders.base import DecoderState, zero_position
 from regard.decoders.initial_state import InitialState
 from regard.nn.attention import Attention, Memory, PastAttention
-from regard.nn.cells import Cell, CellState
+from regard.nn.cells import Cell, HiddenState
 from regard.nn.encoder_output import EncoderOutput
 
 
@@ -21,7 +21,7 @@ class RecurrentState(DecoderState):
     `output` is the top layer's output, or Luong's h̃: the old state of the next step.
     """
 
-    layers: tuple[CellState, ...]
+    layers: tuple[HiddenState, ...]
     output: Float[Tensor, "B D"]
     coverage: Float[Tensor, "B S"] | None = None
 

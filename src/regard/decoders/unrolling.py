@@ -33,7 +33,7 @@ def why_not_one_op(stack: RecurrentStack, attention: Attention) -> str | None:
         return messages.score_is(type(attention.score).__name__)
     if attention.window is not None:
         return messages.LOCAL_WINDOW
-    return messages.DROPPED_WEIGHTS if attention.drops_weights else None
+    return messages.DROPPED_WEIGHTS if attention.weight_dropout_active else None
 
 
 def score_parameters(

@@ -10,7 +10,7 @@ from regard.encoders.recurrent import RecurrentEncoder
 from regard.inference.fixed_row_matmul import FixedRowMatmul
 from regard.inference.fused_cell import FusedCell
 from regard.models.seq2seq import Seq2Seq
-from regard.nn.cells import Cell, CellState
+from regard.nn.cells import Cell, HiddenState
 from regard.nn.encoder_output import EncoderOutput
 
 MAX_TABLE_TOKENS = 4096
@@ -62,7 +62,7 @@ class TableEncoder:
         ends = [end for _, end in scans]
         stores = [end.c for end in ends if end.c is not None]
         c = torch.cat(stores, dim=-1) if stores else None
-        last = CellState(torch.cat([end.h for end in ends], dim=-1), c)
+        last = HiddenState(torch.cat([end.h for end in ends], dim=-1), c)
         return EncoderOutput(states, states, mask, last.h, (last,))
 
     def _scan(
@@ -73,7 +73,7 @@ class TableEncoder:
         source: Int[Tensor, "B S"],
         mask: Bool[Tensor, "B S"],
         right_to_left: bool,
-    ) -> tuple[Float[Tensor, "B S D"], CellState]:
+    ) -> tuple[Float[Tensor, "B S D"], HiddenState]:
         """Return every state, zero where nothing is visible, and the last."""
         (B, S), D = source.shape, cell.D
         x = table.index_select(0, source.t().flatten()).view(S, B, -1)
@@ -88,9 +88,9 @@ class TableEncoder:
         return states.masked_fill_(~mask[..., None], 0.0), state
 
 
-def _where_visible(visible: Bool[Tensor, "B 1"], new: CellState, old: CellState) -> CellState:
+def _where_visible(visible: Bool[Tensor, "B 1"], new: HiddenState, old: HiddenState) -> HiddenState:
     """Return the new state of rows with a visible token, and the old one of the others."""
     if new.c is None or old.c is None:
-        return CellState(torch.where(visible, new.h, old.h))
+        return HiddenState(torch.where(visible, new.h, old.h))
     c = torch.where(visible, new.c, old.c)
-    return CellState(torch.where(visible, new.h, old.h), c)
+    return HiddenState(torch.where(visible, new.h, old.h), c)

@@ -12,7 +12,7 @@ def cast_for_autocast(tensor: Tensor, *others: Tensor | None) -> list[Any]:
     if not torch.is_autocast_enabled(tensor.device.type):
         return tensors
     dtype = torch.get_autocast_dtype(tensor.device.type)
-    return [None if part is None else _cast(part, dtype) for part in tensors]
+    return [None if tensor is None else _cast(tensor, dtype) for tensor in tensors]
 
 
 def _cast(tensor: Tensor, dtype: torch.dtype) -> Tensor:

@@ -189,7 +189,7 @@ class Attention(nn.Module):
         """Why the op for many queries of an additive score cannot run."""
         if self.window is not None or self.relative is not None:
             return messages.NOT_PLAIN_ATTENTION
-        if self.uses_coverage or self.drops_weights:
+        if self.uses_coverage or self.weight_dropout_active:
             return messages.NOT_PLAIN_ATTENTION
         return None if isinstance(self.score, TanhScore) else self._score_name
 
@@ -198,7 +198,7 @@ class Attention(nn.Module):
         return messages.score_is(type(self.score).__name__)
 
     @property
-    def drops_weights(self) -> bool:
+    def weight_dropout_active(self) -> bool:
         """Whether dropout acts on the weights now."""
         return self.training and self.dropout.p > 0
 

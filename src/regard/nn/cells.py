@@ -18,7 +18,7 @@ from regard.nn.tensor_record import TensorRecord
 
 
 @dataclass(frozen=True)
-class CellState(TensorRecord):
+class HiddenState(TensorRecord):
     """The state of a cell: its output h, and an LSTM's cell state c."""
 
     h: Float[Tensor, "B D"]
@@ -37,7 +37,7 @@ class Cell(nn.Module, ABC):
     """The op of `kernels` that `scan` runs."""
 
     @abstractmethod
-    def state_with_output(self, h: Float[Tensor, "B D"]) -> CellState:
+    def state_with_output(self, h: Float[Tensor, "B D"]) -> HiddenState:
         """Return the state whose output is h."""
 
     @property
@@ -47,18 +47,18 @@ class Cell(nn.Module, ABC):
 
     @abstractmethod
     def gates(
-        self, x: Float[Tensor, "B G"], u: Float[Tensor, "B P"], state: CellState
-    ) -> CellState:
+        self, x: Float[Tensor, "B G"], u: Float[Tensor, "B P"], state: HiddenState
+    ) -> HiddenState:
         """Return the next state; x is W x + b, and u is h times `recurrent_weight`."""
 
-    def forward(self, x: Float[Tensor, "B I"], state: CellState) -> CellState:
+    def forward(self, x: Float[Tensor, "B I"], state: HiddenState) -> HiddenState:
         """Return the next state."""
         return self.gates(self.W(x), nn.functional.linear(state.h, self.recurrent_weight), state)
 
     @abstractmethod
     def scan(
-        self, x: Float[Tensor, "B T I"], state: CellState, mask: Bool[Tensor, "B T"]
-    ) -> tuple[Float[Tensor, "B T D"], CellState]:
+        self, x: Float[Tensor, "B T I"], state: HiddenState, mask: Bool[Tensor, "B T"]
+    ) -> tuple[Float[Tensor, "B T D"], HiddenState]:
         """Return h at every position, zero where hidden, and the state at the last visible one."""
 
 
@@ -74,21 +74,21 @@ class ElmanCell(Cell):
         self.U = nn.Linear(hidden_size, hidden_size, bias=False)
 
     @override
-    def state_with_output(self, h: Float[Tensor, "B D"]) -> CellState:
-        return CellState(h)
+    def state_with_output(self, h: Float[Tensor, "B D"]) -> HiddenState:
+        return HiddenState(h)
 
     @override
     def gates(
-        self, x: Float[Tensor, "B G"], u: Float[Tensor, "B P"], state: CellState
-    ) -> CellState:
-        return CellState(torch.tanh(x + u))
+        self, x: Float[Tensor, "B G"], u: Float[Tensor, "B P"], state: HiddenState
+    ) -> HiddenState:
+        return HiddenState(torch.tanh(x + u))
 
     @override
     def scan(
-        self, x: Float[Tensor, "B T I"], state: CellState, mask: Bool[Tensor, "B T"]
-    ) -> tuple[Float[Tensor, "B T D"], CellState]:
+        self, x: Float[Tensor, "B T I"], state: HiddenState, mask: Bool[Tensor, "B T"]
+    ) -> tuple[Float[Tensor, "B T D"], HiddenState]:
         h = kernels.elman_scan(x, state.h, W=self.W.weight, U=self.U.weight, b=self.W.bias)
-        return _visible(h, mask), CellState(last_visible(h, mask, state.h))
+        return _visible(h, mask), HiddenState(last_visible(h, mask, state.h))
 
 
 @final
@@ -117,8 +117,8 @@ class GRUCell(Cell):
         self.U = nn.Linear(hidden_size, 3 * hidden_size, bias=False)
 
     @override
-    def state_with_output(self, h: Float[Tensor, "B D"]) -> CellState:
-        return CellState(h)
+    def state_with_output(self, h: Float[Tensor, "B D"]) -> HiddenState:
+        return HiddenState(h)
 
     @property
     @override
@@ -128,20 +128,20 @@ class GRUCell(Cell):
 
     @override
     def gates(
-        self, x: Float[Tensor, "B G"], u: Float[Tensor, "B P"], state: CellState
-    ) -> CellState:
+        self, x: Float[Tensor, "B G"], u: Float[Tensor, "B P"], state: HiddenState
+    ) -> HiddenState:
         if self.reset_after:
-            return CellState(kernels.gru_after_gates(x, u, state.h))
+            return HiddenState(kernels.gru_after_gates(x, u, state.h))
         U_n = self.U.weight[2 * self.hidden_size :]
-        return CellState(kernels.gru_before_gates(x, u, state.h, U_n))
+        return HiddenState(kernels.gru_before_gates(x, u, state.h, U_n))
 
     @override
     def scan(
-        self, x: Float[Tensor, "B T I"], state: CellState, mask: Bool[Tensor, "B T"]
-    ) -> tuple[Float[Tensor, "B T D"], CellState]:
+        self, x: Float[Tensor, "B T I"], state: HiddenState, mask: Bool[Tensor, "B T"]
+    ) -> tuple[Float[Tensor, "B T D"], HiddenState]:
         scan = kernels.gru_after_scan if self.reset_after else kernels.gru_before_scan
         h = scan(x, state.h, W=self.W.weight, U=self.U.weight, b=self.W.bias)
-        return _visible(h, mask), CellState(last_visible(h, mask, state.h))
+        return _visible(h, mask), HiddenState(last_visible(h, mask, state.h))
 
 
 @final
@@ -162,24 +162,24 @@ class LSTMCell(Cell):
         self.U = nn.Linear(hidden_size, 4 * hidden_size, bias=False)
 
     @override
-    def state_with_output(self, h: Float[Tensor, "B D"]) -> CellState:
-        return CellState(h, torch.zeros_like(h))
+    def state_with_output(self, h: Float[Tensor, "B D"]) -> HiddenState:
+        return HiddenState(h, torch.zeros_like(h))
 
     @override
     def gates(
-        self, x: Float[Tensor, "B G"], u: Float[Tensor, "B P"], state: CellState
-    ) -> CellState:
+        self, x: Float[Tensor, "B G"], u: Float[Tensor, "B P"], state: HiddenState
+    ) -> HiddenState:
         assert state.c is not None  # noqa: S101
-        return CellState(*kernels.lstm_gates(x, u, state.c))
+        return HiddenState(*kernels.lstm_gates(x, u, state.c))
 
     @override
     def scan(
-        self, x: Float[Tensor, "B T I"], state: CellState, mask: Bool[Tensor, "B T"]
-    ) -> tuple[Float[Tensor, "B T D"], CellState]:
+        self, x: Float[Tensor, "B T I"], state: HiddenState, mask: Bool[Tensor, "B T"]
+    ) -> tuple[Float[Tensor, "B T D"], HiddenState]:
         assert state.c is not None  # noqa: S101
         W, U, b = self.W.weight, self.U.weight, self.W.bias
         h, c = kernels.lstm_scan(x, state.h, c=state.c, mask=mask, W=W, U=U, b=b)
-        return _visible(h, mask), CellState(last_visible(h, mask, state.h), c)
+        return _visible(h, mask), HiddenState(last_visible(h, mask, state.h), c)
 
 
 def bidirectional_op(forward: Cell, backward: Cell) -> str | None:
@@ -193,9 +193,9 @@ def scan_both(
     forward: Cell,
     backward: Cell,
     x: Float[Tensor, "B T I"],
-    state: CellState,
+    state: HiddenState,
     mask: Bool[Tensor, "B T"],
-) -> tuple[Float[Tensor, "B T O"], CellState]:
+) -> tuple[Float[Tensor, "B T O"], HiddenState]:
     """Scan in both directions: return [→h; ←h], and both last states joined."""
     if op := bidirectional_op(forward, backward):
         weights = (
@@ -207,13 +207,15 @@ def scan_both(
         output, last = scan(
             x, state.h, mask=mask, forward=forward_weights, backward=backward_weights
         )
-        return output, CellState(last)
+        return output, HiddenState(last)
     h, last = forward.scan(x, state, mask)
     backward_h, first = backward.scan(reverse(x, mask), state, mask)
     h = torch.cat([h, reverse(backward_h, mask)], dim=-1)
     if last.c is None or first.c is None:
-        return h, CellState(torch.cat([last.h, first.h], dim=-1))
-    return h, CellState(torch.cat([last.h, first.h], dim=-1), torch.cat([last.c, first.c], dim=-1))
+        return h, HiddenState(torch.cat([last.h, first.h], dim=-1))
+    return h, HiddenState(
+        torch.cat([last.h, first.h], dim=-1), torch.cat([last.c, first.c], dim=-1)
+    )
 
 
 def _visible(h: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T D"]:

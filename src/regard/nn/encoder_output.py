@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from regard.nn.cells import CellState
+from regard.nn.cells import HiddenState
 from regard.nn.tensor_record import TensorRecord
 
 
@@ -21,5 +21,5 @@ class EncoderOutput(TensorRecord):
     values: Float[Tensor, "B S N"]
     mask: Bool[Tensor, "B S"]
     last: Float[Tensor, "B M"]
-    states: tuple[CellState, ...] = ()
+    states: tuple[HiddenState, ...] = ()
     summary: Float[Tensor, "B C"] | None = None

@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from regard.kernels import OPS, Call, Decision
-from regard.nn.cells import Cell, CellState, bidirectional_op, scan_both
+from regard.nn.cells import Cell, HiddenState, bidirectional_op, scan_both
 from regard.nn.dropout import Dropout
 
 MakeCell = Callable[[int], Cell]
@@ -58,8 +58,8 @@ class RecurrentStack(nn.Module):
         return _cells(self.backward_cells)
 
     def step(
-        self, x: Float[Tensor, "B I"], states: tuple[CellState, ...]
-    ) -> tuple[Float[Tensor, "B D"], tuple[CellState, ...]]:
+        self, x: Float[Tensor, "B I"], states: tuple[HiddenState, ...]
+    ) -> tuple[Float[Tensor, "B D"], tuple[HiddenState, ...]]:
         """Step every layer by one input; return the top layer's output, and the states."""
         next_states = []
         for layer, (cell, state) in enumerate(zip(self.layers, states, strict=True)):
@@ -69,8 +69,8 @@ class RecurrentStack(nn.Module):
         return x, tuple(next_states)
 
     def scan(
-        self, x: Float[Tensor, "B T I"], states: tuple[CellState, ...], mask: Bool[Tensor, "B T"]
-    ) -> tuple[Float[Tensor, "B T O"], tuple[CellState, ...]]:
+        self, x: Float[Tensor, "B T I"], states: tuple[HiddenState, ...], mask: Bool[Tensor, "B T"]
+    ) -> tuple[Float[Tensor, "B T O"], tuple[HiddenState, ...]]:
         """Scan a sequence; return the top layer's output at each input, and the last states."""
         last_states = []
         for layer, state in enumerate(states):

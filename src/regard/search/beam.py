@@ -204,13 +204,13 @@ class _Search:
             forced_weights[index, ..., position] = 1.0
         return forced_weights.flatten(0, 1)
 
-    def _limited(self, scores: Float[Tensor, "B w V"]) -> Float[Tensor, "B w V"]:
+    def _apply_limits(self, scores: Float[Tensor, "B w V"]) -> Float[Tensor, "B w V"]:
         return self.limits.apply(scores, self.active, self.num_steps, self.generated)
 
     def _top_continuations(self, log_probs: Float[Tensor, "B w V"]) -> _Continuations:
         """Return the likeliest continuations of each line; of equal ones the lower id first."""
         totals = torch.from_numpy(self.totals.astype(np.float32)).to(self.device)
-        scores = self._limited(totals[..., None] + log_probs)
+        scores = self._apply_limits(totals[..., None] + log_probs)
         # twice the beam size: at most half of them can end in EOS
         values, ids = top_k(scores.flatten(1), 2 * self.W)
         slots, token_ids = np.divmod(ids, log_probs.shape[-1])
@@ -218,7 +218,7 @@ class _Search:
 
     def _sampled_continuations(self, log_probs: Float[Tensor, "B w V"]) -> _Continuations:
         """Sample a token for each live hypothesis, with the generator of its line."""
-        allowed = self._limited(log_probs.clone())
+        allowed = self._apply_limits(log_probs.clone())
         rows = allowed.double().cpu().numpy()
         token_ids, totals = np.full_like(self.token_ids, EOS), self.totals.copy()
         for index, slot in np.argwhere(self.totals > NEG_INF):

@@ -6,7 +6,7 @@
 from collections.abc import Sequence
 from html import escape
 
-from regard.terminal_text import arrow_heading, visible_words
+from regard.terminal_text import arrow_heading, escape_invisible
 from regard.viz.alignment import ATTENTION, Alignment
 from regard.viz.html_heatmap import to_html
 from regard.viz.svg_heatmap import describe
@@ -36,7 +36,7 @@ def document(title: str, body: str, style: str = "") -> str:
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(visible_words(title))}</title>\n<style>\n{STYLE}\n{style}</style>\n</head>\n"
+        f"<title>{escape(escape_invisible(title))}</title>\n<style>\n{STYLE}\n{style}</style>\n</head>\n"
         f"<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
     )
 

@@ -5,7 +5,7 @@ from html import escape
 from math import ceil, floor, inf, log10
 from typing import NamedTuple
 
-from regard.terminal_text import visible_words
+from regard.terminal_text import escape_invisible
 
 WIDE, HIGH = 420, 220
 LEFT, RIGHT, TOP, BOTTOM = 56, 30, 12, 34
@@ -26,7 +26,7 @@ class Chart(NamedTuple):
 
 def draw_chart(chart: Chart) -> str:
     """Draw a chart with its caption; without a point, say so."""
-    caption = f"<figcaption>{escape(visible_words(chart.title))}</figcaption>"
+    caption = f"<figcaption>{escape(escape_invisible(chart.title))}</figcaption>"
     if not chart.points:
         return f'<figure>{caption}<p class="soft">Nothing is logged yet.</p></figure>'
     points, each = downsampled(chart.points)
@@ -63,9 +63,8 @@ def _picture(chart: Chart, points: list[tuple[int, float]], words: str) -> str:
         up = TOP + (HIGH - TOP - BOTTOM) * (high - y) / (high - low)
         return round(across, 1), round(up, 1)
 
-    parts = [
-        f'<svg role="img" viewBox="0 0 {WIDE} {HIGH}"><title>{escape(visible_words(words))}</title>'
-    ]
+    title = escape(escape_invisible(words))
+    parts = [f'<svg role="img" viewBox="0 0 {WIDE} {HIGH}"><title>{title}</title>']
     for y in ticks_y:
         height = at(0, y)[1]
         parts.append(f'<path class="grid" d="M{LEFT} {height}H{WIDE - RIGHT}"/>')

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from html import escape
 
-from regard.terminal_text import visible_words
+from regard.terminal_text import escape_invisible
 from regard.viz.alignment import Alignment
 from regard.viz.run_data import Entry, RunData, attention_of, sample_of
 from regard.viz.svg_thumbnail import thumbnail
@@ -158,7 +158,7 @@ def _compared(source: str, targets: Sequence[str], entry: Entry) -> tuple[str, s
 def text(line: str, longest: int = LONGEST) -> str:
     """Escape a line, and show what cannot be seen in it."""
     cut = line[:longest] + "…" if len(line) > longest else line
-    return escape(visible_words(cut))
+    return escape(escape_invisible(cut))
 
 
 def table(

@@ -28,13 +28,15 @@ class Label(NamedTuple):
     """A token made visible_token, and what of it fits."""
 
     whole: str
-    cut: str
+    display_text: str
     isolated: bool
 
     def padded(self, width: int, right: bool = False) -> str:
         """Fill up with spaces, which stay outside of what may run from right to left."""
-        space = " " * (width - cell_len(self.cut))
-        return space + self.text(self.cut) if right else self.text(self.cut) + space
+        space = " " * (width - cell_len(self.display_text))
+        return (
+            space + self.text(self.display_text) if right else self.text(self.display_text) + space
+        )
 
     def text(self, part: str) -> str:
         """Keep the direction of a part to itself, where any label of the picture needs it."""
@@ -104,7 +106,9 @@ def _colored_cell(weight: float, text: str, size: int, color: int) -> str:
 def _legend(what: str, labels: Sequence[Label], width: int) -> Iterator[str]:
     """Spell out the labels that were cut, by their number from 1."""
     cut_labels = [
-        (number, label) for number, label in enumerate(labels, 1) if label.cut != label.whole
+        (number, label)
+        for number, label in enumerate(labels, 1)
+        if label.display_text != label.whole
     ]
     line = f"{what}:"
     for number, label in cut_labels:

@@ -22,7 +22,7 @@ from regard.config.model import (
 from regard.errors import ConfigError, InputError
 from regard.models import PRESETS, build
 from regard.nn import positions, readouts, scores
-from regard.nn.cells import CellState, ElmanCell, GRUCell, LSTMCell
+from regard.nn.cells import ElmanCell, GRUCell, HiddenState, LSTMCell
 from regard.special_tokens import BOS
 
 E, D = small.E, small.D
@@ -227,8 +227,8 @@ def test_a_fresh_state_and_a_stepped_one_cannot_be_joined_by_mistake():
         with pytest.raises((RuntimeError, ValueError)):
             type(fresh).join(parts)
     with pytest.raises(ValueError, match="only if all or none of them hold a field"):
-        CellState.join(
-            [CellState(source[:, :2].double()), CellState(*[source[:, :2].double()] * 2)]
+        HiddenState.join(
+            [HiddenState(source[:, :2].double()), HiddenState(*[source[:, :2].double()] * 2)]
         )
 
 

@@ -8,7 +8,7 @@ import letters
 from oracle import cells as oracle
 from regard import kernels
 from regard.kernels import reference
-from regard.nn.cells import CellState, ElmanCell, GRUCell, LSTMCell
+from regard.nn.cells import ElmanCell, GRUCell, HiddenState, LSTMCell
 from regard.nn.recurrent_stack import RecurrentStack
 
 B, T, I, D = 3, 5, 7, 11  # noqa: E741
@@ -37,7 +37,7 @@ def test_a_cell_steps_by_its_equation(name, bias):
     make, step, letters_of = CELLS[name]
     cell = make(I, D, bias=bias).double()
     x, h = randn(B, I), randn(B, D)
-    moved = cell(x, CellState(h))
+    moved = cell(x, HiddenState(h))
     assert moved.c is None
     for b in range(B):
         letters.assert_close(moved.h[b], step(x[b].numpy(), h[b].numpy(), **letters_of(cell)))
@@ -49,7 +49,7 @@ def test_a_cell_scans_as_it_steps(name, bias):
     make, step, letters_of = CELLS[name]
     cell = make(I, D, bias=bias).double()
     x, h = randn(B, T, I), randn(B, D)
-    states, last = cell.scan(x, CellState(h), MASK)
+    states, last = cell.scan(x, HiddenState(h), MASK)
     for b, n in enumerate(LENGTHS):
         expected = oracle.run(step, x[b, :n].numpy(), h[b].numpy(), **letters_of(cell))
         for t in range(n):
@@ -62,8 +62,8 @@ def test_a_cell_scans_as_it_steps(name, bias):
 def test_an_lstm_steps_and_scans_by_its_equation(bias):
     cell = LSTMCell(I, D, bias=bias).double()
     x, h, c = randn(B, T, I), randn(B, D), randn(B, D, seed=1)
-    states, last = cell.scan(x, CellState(h, c), MASK)
-    stepped = CellState(h, c)
+    states, last = cell.scan(x, HiddenState(h, c), MASK)
+    stepped = HiddenState(h, c)
     for b, n in enumerate(LENGTHS):
         h_b, c_b = h[b].numpy(), c[b].numpy()
         for t in range(n):
@@ -81,7 +81,7 @@ def test_an_lstm_steps_and_scans_by_its_equation(bias):
 def test_chos_and_bahdanaus_gates_are_one_cell():
     cell = GRUCell(I, D).double()
     x, h = randn(B, I), randn(B, D)
-    moved = cell(x, CellState(h))
+    moved = cell(x, HiddenState(h))
     for b in range(B):
         x_b, h_b = x[b].numpy(), h[b].numpy()
         letters.assert_close(moved.h[b], oracle.cho_gru(x_b, h_b, **letters.cho_gru(cell)))
@@ -93,7 +93,7 @@ def test_the_two_resets_are_two_functions():
     before, after = GRUCell(I, D).double(), GRUCell(I, D, reset_after=True).double()
     after.load_state_dict(before.state_dict())
     x, h = randn(B, I), randn(B, D)
-    assert (before(x, CellState(h)).h - after(x, CellState(h)).h).abs().max() > 1e-3
+    assert (before(x, HiddenState(h)).h - after(x, HiddenState(h)).h).abs().max() > 1e-3
 
 
 def test_library_recurrences_run_where_they_compute_the_same():

@@ -16,7 +16,7 @@ from regard.nn.attention import (
     SelfAttention,
     weighted_values,
 )
-from regard.nn.cells import CellState, ElmanCell, GRUCell, LSTMCell
+from regard.nn.cells import ElmanCell, GRUCell, HiddenState, LSTMCell
 from regard.nn.positions import (
     LearnedPositions,
     RelativePositions,
@@ -108,13 +108,13 @@ def self_attention(layer, x):
 
 def step(layer, x):
     c = x.get("c")
-    moved = layer(x["x"], CellState(x["h"], c))
+    moved = layer(x["x"], HiddenState(x["h"], c))
     return {"h": moved.h} if c is None else {"h": moved.h, "c": moved.c}
 
 
 def scan(layer, x):
     c = x.get("c")
-    states, last = layer.scan(x["x"], CellState(x["h"], c), x["mask"])
+    states, last = layer.scan(x["x"], HiddenState(x["h"], c), x["mask"])
     return {"states": states, "h": last.h} | ({} if c is None else {"c": last.c})
 
 

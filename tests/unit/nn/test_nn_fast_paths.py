@@ -6,7 +6,7 @@ import torch
 from regard import kernels
 from regard.kernels import CellWeights
 from regard.nn.attention import Attention
-from regard.nn.cells import CellState, ElmanCell, GRUCell, LSTMCell
+from regard.nn.cells import ElmanCell, GRUCell, HiddenState, LSTMCell
 from regard.nn.masks import masked_softmax, reverse
 from regard.nn.recurrent_stack import RecurrentStack
 from regard.nn.scores import AdditiveScore, ConcatScore
@@ -83,7 +83,7 @@ CELLS = {
 def test_two_directions_are_a_line_and_the_same_line_turned_round(name):
     stack = RecurrentStack(lambda size: CELLS[name](size, D), I, 2, bidirectional=True).double()
     x, h = randn(B, S, I), randn(B, D)
-    start = CellState(h, randn(B, D, seed=1) if name == "lstm" else None)
+    start = HiddenState(h, randn(B, D, seed=1) if name == "lstm" else None)
     shown, last = stack.scan(x, (start, start), MASK)
     for layer, (right, left) in enumerate(zip(stack.layers, stack.backward_cells, strict=True)):
         ahead, end = right.scan(x, start, MASK)
@@ -109,7 +109,7 @@ def test_both_directions_of_a_gru_that_resets_before_are_one_op(monkeypatch):
         stack = RecurrentStack(
             lambda size, name=name: CELLS[name](size, D), I, 3, bidirectional=True
         )
-        stack.double().scan(randn(B, S, I), (CellState(randn(B, D)),) * 3, MASK)
+        stack.double().scan(randn(B, S, I), (HiddenState(randn(B, D)),) * 3, MASK)
         assert count == ops
 
 

@@ -10,12 +10,12 @@ from rich.cells import cell_len
 
 from regard.terminal_text import (
     arrow_heading,
+    escape_invisible,
     fit,
     is_right_to_left,
     isolate,
     token_label,
     visible_token,
-    visible_words,
 )
 
 CASES = settings(max_examples=int(os.environ.get("REGARD_CASES", "500")), deadline=None)
@@ -112,8 +112,8 @@ def test_only_what_runs_from_right_to_left_needs_an_isolate():
 
 
 def test_lines_keep_their_spaces_and_their_direction_to_themselves():
-    assert visible_words("New  York \x1b\t") == "New  York ␛␉"
-    assert visible_words("") == ""
+    assert escape_invisible("New  York \x1b\t") == "New  York ␛␉"
+    assert escape_invisible("") == ""
     assert arrow_heading("i love", "أحب") == "i love → \u2068أحب\u2069"
     assert token_label("أحب") == "\u2068أحب\u2069"
     assert token_label(" ") == "␣"

@@ -375,28 +375,3 @@ def test_a_device_must_be_here(name, tmp_path):
     said = refusal(ConfigError, regard.load, tmp_path / "m", device=name)
     assert said.startswith(f"settings: device is {name}; it must be one of this machine: cpu")
     assert str(select_device("cpu")) == "cpu"
-
-
-def test_lines_of_many_askers_are_answered_together_as_each_would_be_alone():
-    translator = Translator(saved())
-    ways = [
-        {},
-        {"beam_size": 3, "nbest": 2},
-        {"prefix": "kl"},
-        {"pin": {0: 1}},
-        {"beam_size": 3, "nbest": 2, "tree": True},
-        {"temperature": 1.0, "seed": 4},
-        {"candidates": 2},
-    ]
-    lines = ["abc", " ", "jihgfedcba", "ff"]
-    asked = [(line, way) for line in lines for way in ways]
-    told = []
-    together = translator.translate_prepared(
-        [one for line, way in asked for one in translator.prepare([line], **way)], told.append
-    )
-    assert sum(told) == len(asked)
-    for (line, way), answer in zip(asked, together, strict=True):
-        alone = translator.translate(line, **way)
-        assert answer.to_json() == alone.to_json()
-        assert (answer.layers is None) == (alone.layers is None)
-        assert answer.layers is None or (answer.layers == alone.layers).all()

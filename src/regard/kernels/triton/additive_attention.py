@@ -62,7 +62,7 @@ def _scores(
 
 @triton.jit
 def _backward_loop(
-    q, k, e_q, e_k, de, de_own, de_other, t, a, t_in, a_in, num_keys, A,
+    q, k, e_q, e_k, de, de_row_stride, de_col_stride, t, a, t_in, a_in, num_keys, A,
     SAFE: tl.constexpr, BT: tl.constexpr, BA: tl.constexpr,
 ):  # fmt: skip
     at = t[:, None] * A + a
@@ -72,7 +72,7 @@ def _backward_loop(
     tanh_sum = tl.zeros([BT, BA], tl.float32)
     for s in range(num_keys):
         other = tl.load((e_k if SAFE else k) + s * A + a, mask=a_in, other=0.0)
-        grad = tl.load(de + s * de_other + t * de_own, mask=t_in, other=0.0)[:, None]
+        grad = tl.load(de + s * de_col_stride + t * de_row_stride, mask=t_in, other=0.0)[:, None]
         r = reciprocal(1 + (own * other if SAFE else tl.exp(2 * (own + other))))
         part = grad * r
         tanh_sum += grad - 2 * part
@@ -82,7 +82,7 @@ def _backward_loop(
 
 @triton.jit
 def _backward(
-    q, k, e_q, e_k, v, de, de_own, de_other, largest, lengths, dq, dv, T, S, A,
+    q, k, e_q, e_k, v, de, de_row_stride, de_col_stride, largest, lengths, dq, dv, T, S, A,
     RAGGED: tl.constexpr, BT: tl.constexpr, BA: tl.constexpr,
 ):  # fmt: skip
     """dq[t,a] = 4 v[a] Σ_s de[t,s] (r − r²), and dv = Σ_ts de (1 − 2r); de by its strides.
@@ -101,11 +101,41 @@ def _backward(
     de = de + b * S * T
     if tl.load(largest) <= LARGEST:
         slope, tanh_sum = _backward_loop(
-            q, k, e_q, e_k, de, de_own, de_other, t, a, t_in, a_in, num_keys, A, True, BT, BA
+            q,
+            k,
+            e_q,
+            e_k,
+            de,
+            de_row_stride,
+            de_col_stride,
+            t,
+            a,
+            t_in,
+            a_in,
+            num_keys,
+            A,
+            True,
+            BT,
+            BA,
         )
     else:
         slope, tanh_sum = _backward_loop(
-            q, k, e_q, e_k, de, de_own, de_other, t, a, t_in, a_in, num_keys, A, False, BT, BA
+            q,
+            k,
+            e_q,
+            e_k,
+            de,
+            de_row_stride,
+            de_col_stride,
+            t,
+            a,
+            t_in,
+            a_in,
+            num_keys,
+            A,
+            False,
+            BT,
+            BA,
         )
     grad = 4 * tl.load(v + a, mask=a_in, other=0.0) * slope
     tl.store(dq + (b * T + t[:, None]) * A + a, grad, mask=(t[:, None] < T) & a_in)
