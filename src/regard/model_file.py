@@ -21,7 +21,8 @@ from regard.renamed_parameters import with_new_names
 from regard.safetensors_files import UNDAMAGED, read_tensors, write_tensors
 from regard.text.text_processor import TextProcessor
 
-FORMAT = 1
+FORMAT = 2
+"""Format 1 has other names of settings and parameters; it is read as well."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,6 @@ def write_model_file(path: Path, content: ModelFile) -> None:
 def read_model_file(path: Path) -> ModelFile:
     """Read a model file, or say in one sentence why it cannot be read."""
     tensors, metadata = read_tensors(path)
-    tensors = with_new_names(tensors)
     version = metadata.get("format")
     if type(version) is not int or version > FORMAT:
         raise ModelFileError(
@@ -61,6 +61,8 @@ def read_model_file(path: Path) -> ModelFile:
             f"Its format is {version!r}; regard {__version__} reads formats up to {FORMAT}. "
             "Install a newer regard.",
         )
+    if version < 2:
+        tensors = with_new_names(tensors)
     try:
         if missing := missing_extension(metadata.get("requires", [])):
             raise ModelFileError(str(path), missing)

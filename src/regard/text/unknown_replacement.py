@@ -35,8 +35,8 @@ def replace_unknown(
     `copy` inserts the source token with the largest weight in that row (of equals
     the first), `mark` a �. Weights are [T,S], or [T+1,S] with a row for EOS. Without weights or a
     source there is nothing to copy, and a � is written; likewise if the source token is banned.
-    `unknown` says which tokens are unknown; without it, those spelled `<unk>`, which a text may also hold as an
-    ordinary token.
+    `unknown` says which tokens are unknown; without it, those spelled `<unk>`, which a text may
+    also hold as an ordinary token.
     """
     if mode not in names_of(UnknownMode):
         problem = messages.wrong_choice("unknown", repr(mode), names_of(UnknownMode))

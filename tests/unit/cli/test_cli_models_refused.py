@@ -42,7 +42,7 @@ def a_pickle(path):
 
 
 def newer(path):
-    changed(path, lambda header, metadata: metadata.update(format=2))
+    changed(path, lambda header, metadata: metadata.update(format=3))
 
 
 def not_numbers(path):
@@ -75,7 +75,7 @@ BROKEN = {
     truncated: DAMAGED,
     random_bytes: DAMAGED,
     a_pickle: f"It is a pickle, which can run any code when it is loaded. {UNDAMAGED}",
-    newer: f"Its format is 2; regard {regard.__version__} reads formats up to 1. "
+    newer: f"Its format is 3; regard {regard.__version__} reads formats up to 2. "
     "Install a newer regard.",
     not_numbers: "Its weights are not all finite, ",
     lying_about_its_length: DAMAGED,

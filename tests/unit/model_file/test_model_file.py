@@ -145,8 +145,8 @@ def test_a_model_that_was_tampered_with_gets_a_sentence(tmp_path):
         change_metadata(path, change)
         return refused(path)
 
-    assert after(lambda m: m.update(format=2)) == (
-        "Its format is 2; regard 0.1.0.dev0 reads formats up to 1. Install a newer regard."
+    assert after(lambda m: m.update(format=3)) == (
+        "Its format is 3; regard 0.1.0.dev0 reads formats up to 2. Install a newer regard."
     )
     assert after(lambda m: m["settings"]["model"]["encoder"].update(hidden_size=10**6)).startswith(
         "Its weights do not match its settings, "
