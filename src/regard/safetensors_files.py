@@ -53,16 +53,21 @@ def read_tensors(path: Path) -> "tuple[dict[str, Tensor], dict[str, Any]]":
     return tensors, _parse_metadata(path, text)
 
 
-def read_metadata(path: Path) -> dict[str, Any]:
-    """Read the metadata alone, from the header; needs neither torch nor the tensors."""
+def read_metadata(path: Path, *, check_size: bool = False) -> dict[str, Any]:
+    """Read the metadata alone, from the header; needs neither torch nor the tensors.
+
+    `check_size` also refuses a file whose tensors are cut off, without reading them.
+    """
     try:
         with open(path, "rb") as file:
             _refuse_pickle(path, file.read(9))
             file.seek(0)
             header = _read_header(file)
+            if check_size and path.stat().st_size != file.tell() + _size_of_tensors(header):
+                raise ValueError("the tensors are cut off")
     except OSError as error:
         raise ModelFileError(str(path), unreadable(error, str(path))) from error
-    except (ValueError, struct.error, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, struct.error, RecursionError) as error:
         raise ModelFileError(str(path), DAMAGED) from error
     metadata = header.get("__metadata__", {}) if isinstance(header, dict) else {}
     return _parse_metadata(path, metadata.get(KEY) if isinstance(metadata, dict) else None)
@@ -76,6 +81,12 @@ def _read_header(file: BinaryIO) -> Any:
     if len(header) < length:
         raise ValueError("the header is cut off")
     return json.loads(header)
+
+
+def _size_of_tensors(header: dict[str, Any]) -> int:
+    """Return how many bytes the tensors of a header take."""
+    entries = [entry for name, entry in header.items() if name != "__metadata__"]
+    return max((entry["data_offsets"][1] for entry in entries), default=0)
 
 
 def _refuse_pickle(path: Path, head: bytes) -> None:

@@ -213,4 +213,4 @@ def test_what_looks_like_markup_is_only_text(visit):
 def test_what_the_model_noted_is_shown(visit):
     page = visit()
     page.write("xyz")
-    assert "knows no symbol" in page.text("#notes")
+    assert "All tokens of the source are unknown" in page.text("#notes")

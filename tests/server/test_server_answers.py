@@ -286,6 +286,7 @@ def test_a_request_imports_nothing(client):
     ask = {"text": "a", "constraint": "antigravity:fly"}
     said = problem(client.post("/v1/translate", json=ask), 422)
     assert said == (
-        "search: constraint = antigravity:fly, but the module antigravity is not imported"
+        "search: constraint is antigravity:fly, but the module antigravity is not imported. "
+        "Import it first."
     )
     assert "antigravity" not in sys.modules

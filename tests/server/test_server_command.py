@@ -102,7 +102,7 @@ def test_what_a_server_says_is_what_the_command_line_says(shared, capsys):
             "serve: host is 203.0.113.7; it must be an address or name of this machine, "
             "such as 127.0.0.1.",
         ),
-        (["--max-lines", "0"], "serve: lines = 0, but it must be a whole number, at least 1"),
+        (["--max-lines", "0"], "serve: lines is 0; it must be a whole number, at least 1."),
         (
             ["--max-lines", "5", "--max-queue-lines", "4"],
             "serve: lines = 5, but it must be at most queue_lines = 4; queue_lines = 5 would do",
@@ -159,7 +159,8 @@ def test_its_help_tells_every_limit_with_its_default_and_imports_no_server():
     assert imported == "[]"
     text = " ".join(" ".join(help_lines).split())
     assert "--max-lines N Maximum number of lines, or pairs, in a request (256)." in text
-    assert "--batch-lines N Maximum number of lines in a batch, from any requests; 1" in text
+    batch = "Maximum number of lines in a batch, from any requests; 1 computes each"
+    assert f"--batch-lines N {batch} line alone (32)." in text
 
 
 def test_a_server_for_others_may_be_called_by_any_name_or_those_it_is_told():

@@ -47,7 +47,7 @@ JSON = {"Content-Type": "application/json"}
             {"text": "a", "prefix": ["k", ""]},
             "The prefix contains an empty token.",
         ),
-        ({"text": "a", "nbest": 3, "beam_size": 2}, "search: nbest = 3, but it must be at most"),
+        ({"text": "a", "nbest": 3, "beam_size": 2}, "search: nbest is 3; it must be at most"),
         ({"text": "a", "banned": ["Z"]}, "banned is 'Z', which is no token of the targets."),
         ({"text": "a", "prefix": "Z"}, "prefix is 'Z', which is no token of the targets."),
         ({"text": [], "prefix": "Z"}, "prefix is 'Z', which is no token of the targets."),
@@ -294,7 +294,7 @@ def test_what_goes_wrong_inside_is_told_to_the_log_alone(serve, slow, caplog, ev
     def broken(prepared):
         if any(one.line.text == "bad" for one in prepared):
             raise RuntimeError("secret in /srv/secret.py")
-        return whole(lines)
+        return whole(prepared)
 
     held.translate = broken
     client = serve({"m": translator}, seconds=15)
@@ -360,12 +360,12 @@ def test_another_host_is_refused(serve, host, status):
 @pytest.mark.parametrize(
     ("limits", "sentence"),
     [
-        ({"lines": 0}, "serve: lines = 0, but it must be a whole number, at least 1"),
-        ({"bytes": 1.5}, "serve: bytes = 1.5, but it must be a whole number, at least 1"),
-        ({"seconds": 0}, "serve: seconds = 0, but it must be a number, above 0 and below 1000000"),
+        ({"lines": 0}, "serve: lines is 0; it must be a whole number, at least 1."),
+        ({"bytes": 1.5}, "serve: bytes is 1.5; it must be a whole number, at least 1."),
+        ({"seconds": 0}, "serve: seconds is 0; it must be a number, above 0 and below 1000000."),
         (
             {"stall_seconds": 0},
-            "serve: stall_seconds = 0, but it must be a number, above 0 and below 1000000",
+            "serve: stall_seconds is 0; it must be a number, above 0 and below 1000000.",
         ),
         (
             {"lines": 30, "queue_lines": 20},

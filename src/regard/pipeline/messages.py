@@ -54,7 +54,7 @@ def unknown_argument(name: str, match: str) -> str:
 # in the words of `config`, which are among them in one error
 def not_a_section(name: str, setting: Any) -> str:
     """Refuse one value for a whole section."""
-    return f"{name} = {setting}, but it must be a section of its own"
+    return f"{name} is {setting}; it must be a section of its own."
 
 
 def not_a_dict(section: str, settings: Any) -> str:
@@ -247,4 +247,4 @@ def no_link(word: str) -> str:
 
 def unaligned(reason: str) -> str:
     """Refuse a line that cannot be scored."""
-    return f"{reason}. Leave the line out."
+    return f"{reason.rstrip('.')}. Leave the line out."

@@ -74,11 +74,11 @@ class RunFolder:
         """Return how far the run was at the last save."""
         if not self.state.exists():
             return TrainingProgress()
-        return TrainingProgress.from_json(read_metadata(self.state)["progress"])
+        return TrainingProgress.from_json(read_metadata(self.state, check_size=True)["progress"])
 
     def recipe(self) -> dict[str, Any] | None:
         """Return everything that decides the result of the run; None if nothing is saved."""
-        return read_metadata(self.state)["recipe"] if self.state.exists() else None
+        return read_metadata(self.state, check_size=True)["recipe"] if self.state.exists() else None
 
     def clear(self) -> None:
         """Delete a run: its state, its checkpoints, its logs."""

@@ -254,6 +254,8 @@ def test_of_any_text_comes_a_tree_or_a_sentence_with_its_line(text, data):
     assert where is None or where[1] is None or 1 <= where[1] <= text.count("\n") + 1
 
 
+# among the names that are drawn are old ones, which are warned of
+@pytest.mark.filterwarnings("ignore::regard.config.renamed_settings.RenamedSettingWarning")
 @some
 @given(st.dictionaries(names, trees, max_size=3), st.lists(names, max_size=3))
 def test_of_any_assignments_comes_a_tree_or_a_sentence(tree, texts):

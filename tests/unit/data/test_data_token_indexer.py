@@ -36,7 +36,7 @@ def test_counts_and_ids_are_those_of_the_tokenizer(tokenizer):
     side = TextProcessor("NFC", tokenizer, Vocabulary.from_counts(counts, 12))
     table = indexer.ids(side.vocabulary)
     ids = np.concatenate([table[block.indexes] for block in blocks])
-    assert ids.tolist() == [i for line in tokens for i in side.vocabulary.ids(line)]
+    assert ids.tolist() == [i for line in tokens for i in side.vocabulary.encode(line)]
 
 
 @given(st.text(max_size=30))

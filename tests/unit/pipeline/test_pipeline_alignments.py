@@ -63,7 +63,7 @@ def test_a_line_that_the_model_does_not_read_to_its_end_is_said_to_be_too_long(t
     translator = regard.load(COMPAT / "bahdanau2015.regard")
     words = " ".join("1" * (translator.max_source_length + 1))
     golds, _ = read_gold_alignments(path := gold(tmp_path, f"{words}\t1\t1-1\n"))
-    with pytest.raises(DataError, match=r"line 1: the source has .* symbols, but the model reads"):
+    with pytest.raises(DataError, match=r"line 1: The source has .* tokens; only the first"):
         evaluate_alignments(translator, golds, path)
 
 
@@ -86,4 +86,4 @@ def test_the_command_prints_the_rate_with_its_recipe(tmp_path, capsys):
     assert told["scores"][0]["name"] == "aer"
     assert 0 <= told["scores"][0]["value"] <= 100
     assert main(["evaluate", str(out), str(out), "--alignments", str(path)]) == 2
-    assert "it must be one model" in capsys.readouterr().err
+    assert "there must be one model" in capsys.readouterr().err

@@ -331,7 +331,7 @@ def test_sizes_that_do_not_go_together_are_refused():
 def test_a_section_must_be_one(given):
     ((name, value),) = given.items()
     assert refusal(digits(), given) == (
-        f"settings: {name} = {value}, but it must be a section of its own"
+        f"settings: {name} is {value}; it must be a section of its own."
     )
     inside = refusal(digits(), {"model": {"encoder": 3}})
     assert inside == "settings: model.encoder is 3; it must be a section of its own."

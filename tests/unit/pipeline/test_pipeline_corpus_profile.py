@@ -13,7 +13,7 @@ from pipeline_cases import profile
 from regard.pipeline import corpus_profile, split
 from regard.pipeline.corpus_profile import SideProfile
 from regard.pipeline.split import source_hash
-from regard.text.tokenizers import Sounds
+from regard.text.tokenizers import Phonemes
 
 
 def test_a_side_is_counted():
@@ -32,7 +32,7 @@ def test_a_side_is_counted():
 
 @given(st.lists(st.text(st.sampled_from("ab cé ;V1\u2003\t"), max_size=9), min_size=1, max_size=12))
 def test_many_lines_are_counted_as_one_by_one(lines):
-    together, one_by_one = SideProfile(Sounds("NFC")), SideProfile(Sounds("NFC"))
+    together, one_by_one = SideProfile(Phonemes("NFC")), SideProfile(Phonemes("NFC"))
     together.add(lines)
     for line in lines:
         one_by_one.add([line])

@@ -368,7 +368,7 @@ def test_a_name_of_several_sections_is_the_one_that_is_told():
 
 
 def test_settings_that_are_no_sections_are_refused_though_the_pairs_come_first():
-    with pytest.raises(ConfigError, match="settings: data = 3, but it must be a section"):
+    with pytest.raises(ConfigError, match="settings: data is 3; it must be a section"):
         run_order(TrainRequest(pairs=PairsSource(digits()), settings={"data": 3}, quiet=True))
     sentence = refusal(ConfigError, normalization="NFX")
     assert "settings: data.normalization is NFX; it must be" in sentence

@@ -7,7 +7,7 @@ Sums run in float32 in one fixed order and without atomics: two runs are equal t
 import triton
 import triton.language as tl
 
-from regard.kernels.cuda.arithmetic import dot_rows, sigmoid, tanh
+from regard.kernels.triton.arithmetic import dot_rows, sigmoid, tanh
 
 
 @triton.jit
