@@ -37,7 +37,7 @@ def pointer(model):
     known, readout = model.source_embedding.weight.shape[0], model.readout
     sizes = model.decoder.state_size, model.encoder.key_size, readout.layer.W.in_features
     made = PointerGenerator(*sizes, known)
-    made.words[4:] = torch.arange(4, known).clamp(max=readout.weight.shape[0] - 1)
+    made.target_ids[4:] = torch.arange(4, known).clamp(max=readout.weight.shape[0] - 1)
     return made
 
 
