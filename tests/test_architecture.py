@@ -141,6 +141,13 @@ def test_every_module_of_the_glossary_exists():
     assert missing == []
 
 
+def test_every_answer_of_the_reader_test_exists():
+    text = (ROOT / "dev" / "where_is.md").read_text()
+    answers = re.findall(r"\| `([\w/.]+)` \|$", text, flags=re.MULTILINE)
+    assert len(answers) == 40
+    assert [name for name in answers if not any((x / name).exists() for x in (SOURCE, ROOT))] == []
+
+
 def test_the_list_of_modules_is_the_one_that_is_there():
     text = (ROOT / "docs" / "architecture.md").read_text()
     assert text.partition(MARKER)[2] == module_list()
