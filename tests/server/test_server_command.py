@@ -105,7 +105,7 @@ def test_what_a_server_says_is_what_the_command_line_says(shared, capsys):
         (["--max-lines", "0"], "serve: lines is 0; it must be a whole number, at least 1."),
         (
             ["--max-lines", "5", "--max-queue-lines", "4"],
-            "serve: lines = 5, but it must be at most queue_lines = 4; queue_lines = 5 would do",
+            "serve: lines is 5; it must be at most queue_lines = 4. Set queue_lines = 5.",
         ),
     ],
     ids=lambda words: " ".join(words) if isinstance(words, list) else "",

@@ -369,7 +369,7 @@ def test_another_host_is_refused(serve, host, status):
         ),
         (
             {"lines": 30, "queue_lines": 20},
-            "serve: lines = 30, but it must be at most queue_lines = 20; queue_lines = 30 would do",
+            "serve: lines is 30; it must be at most queue_lines = 20. Set queue_lines = 30.",
         ),
     ],
 )

@@ -50,6 +50,6 @@ class Limits:
     def _problems(self) -> Iterator[str]:
         if sound(self, "lines", "queue_lines") and self.lines > self.queue_lines:
             yield (
-                f"lines = {self.lines}, but it must be at most queue_lines = {self.queue_lines}; "
-                f"queue_lines = {self.lines} would do"
+                f"lines is {self.lines}; it must be at most queue_lines = {self.queue_lines}. "
+                f"Set queue_lines = {self.lines}."
             )
