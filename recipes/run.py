@@ -174,6 +174,9 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.stderr.write("stopped; the same command resumes\n")
         raise SystemExit(130) from None
+    if failed and scheduler.STOPPING.is_set():
+        sys.stderr.write("stopped; the same command resumes\n")
+        raise SystemExit(130)
     if failed:
         sys.stderr.write(f"not done: {', '.join(map(str, failed))}\n")
         raise SystemExit(2)

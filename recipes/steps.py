@@ -36,9 +36,13 @@ def regard(*words: object, lines: str | None = None) -> str:
         encoding="utf-8",
         check=False,
     )
+    if completed.returncode == 130:
+        # Ctrl-C reaches all processes of a terminal, and may end the command first
+        scheduler.STOPPING.set()
+        raise SystemExit(130)
     if completed.returncode:
-        # regard has explained what it refuses (2), and Ctrl-C (130) needs no words
-        if completed.returncode not in (2, 130):
+        # regard has explained what it refuses
+        if completed.returncode != 2:
             sys.stderr.write(f"regard {words[0]} ended with exit code {completed.returncode}\n")
         raise SystemExit(2)
     return completed.stdout
