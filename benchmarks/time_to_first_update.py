@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from itertools import accumulate
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -109,9 +110,9 @@ def _sentences(count: int) -> Iterator[str]:
     """Yield sentences of 20,000 words, each sentence and each word backwards on the other side."""
     rng = random.Random(2)
     words = [_word(rng, 2, 9) for _ in range(20_000)]
-    weights = [1 / (rank + 10) for rank in range(len(words))]
+    weights = list(accumulate(1 / (rank + 10) for rank in range(len(words))))
     for _ in range(count):
-        sentence = rng.choices(words, weights, k=rng.randint(4, 14))
+        sentence = rng.choices(words, cum_weights=weights, k=rng.randint(4, 14))
         yield f"{' '.join(sentence)}\t{' '.join(word[::-1] for word in sentence[::-1])}\n"
 
 
