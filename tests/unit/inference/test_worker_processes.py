@@ -3,21 +3,17 @@
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import threading
 
-import numpy as np
 import pytest
-import torch
 
-from regard.inference import parallel
 from regard.inference.worker_processes import (
     MIN_BATCHES_PER_CORE,
     run_in_processes,
     worth_processes,
 )
-from regard.search import search
-from search_cases import lines, model
-from search_options import wanted
 
 BATCHES = [[number, number + 100] for number in range(7)]
 
@@ -91,25 +87,44 @@ def test_processes_are_for_many_batches_and_for_who_is_alone(monkeypatch):
     assert not worth_processes(2 * MIN_BATCHES_PER_CORE, 2)
 
 
-@pytest.mark.parametrize("beam_size", [1, 3])
-def test_answers_are_those_of_threads(monkeypatch, beam_size):
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    requests = lines(60)
-    options = wanted(beam_size=beam_size, max_length=6, batch_size=5)
-    answers = []
-    try:
-        for processes in (False, True):
-            monkeypatch.setattr(parallel, "worth_processes", lambda *_, yes=processes: yes)
-            num_done = []
-            answers.append(
-                search([model("bahdanau2015")], requests, options, progress=num_done.append)
-            )
-            assert sum(num_done) == 60
-    finally:
-        torch.set_num_threads(before)
-    for one, other in zip(*answers, strict=True):
+PROCESSES_AND_THREADS = """
+import numpy as np
+import torch
+from regard.inference import parallel
+from regard.search import search
+from search_cases import lines, model
+from search_options import wanted
+
+torch.set_num_threads(2)
+requests = lines(100)
+used = []
+worth_processes = parallel.worth_processes
+for beam_size in (1, 3):
+    outputs = []
+    for allowed in (True, False):
+        def decide(*sizes):
+            used.append(allowed and worth_processes(*sizes))
+            return used[-1]
+
+        parallel.worth_processes = decide
+        num_done = []
+        options = wanted(beam_size=beam_size, max_length=6, batch_size=5)
+        outputs.append(search([model("bahdanau2015")], requests, options, progress=num_done.append))
+        assert sum(num_done) == 100
+    for one, other in zip(*outputs, strict=True):
         assert [a.token_ids for a in one] == [b.token_ids for b in other]
         assert [a.scores for a in one] == [b.scores for b in other]
         for a, b in zip(one, other, strict=True):
             np.testing.assert_array_equal(a.weights, b.weights)
+assert used == [True, False, True, False], used
+"""
+
+
+def test_outputs_of_processes_are_those_of_threads():
+    # a fork is safe only in a process without other threads, which a test runner may have
+    subprocess.run(
+        [sys.executable, "-c", PROCESSES_AND_THREADS],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        check=True,
+        timeout=120,
+    )
