@@ -55,14 +55,14 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(requested: bool) -> None:
+    if requested:
         print(f"regard {__version__}")
         raise typer.Exit
 
 
-def _help(context: typer.Context, wanted: bool) -> None:
-    if wanted:
+def _help(context: typer.Context, requested: bool) -> None:
+    if requested:
         print(context.get_help())
         raise typer.Exit
 
@@ -94,40 +94,40 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.environ.setdefault("GOMP_SPINCOUNT", "4000")
     # of a GPU's memory each shape of a batch would keep its own: tens of gigabytes in a run
     os.environ.setdefault("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True")
-    typed = list(sys.argv[1:] if arguments is None else arguments)
+    argv = list(sys.argv[1:] if arguments is None else arguments)
     # the two words of --columns may come as one, in quotes
-    words = [
+    args = [
         part
-        for before, word in zip(["", *typed], typed, strict=False)
-        for part in (word.split() if before == "--columns" else [word])
+        for previous, arg in zip(["", *argv], argv, strict=False)
+        for part in (arg.split() if previous == "--columns" else [arg])
     ]
     code = 0
     try:
-        _run(words)
-    except typer.Exit as ended:
-        code = ended.exit_code
+        _run(args)
+    except typer.Exit as exit_request:
+        code = exit_request.exit_code
     except UsageError as error:
-        code = _refused(error.format_message())
-        hint("regard", *(word for word in words[:1] if word in COMMANDS), "--help")
+        code = _print_problems(error.format_message())
+        hint("regard", *(arg for arg in args[:1] if arg in COMMANDS), "--help")
     except RegardError as error:
-        code = _refused(str(error))
+        code = _print_problems(str(error))
     except BrokenPipeError:
         # whoever read us has read enough; Python would complain of it when it closes stdout
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 141
     except OSError as error:
-        code = _refused(f"{error.filename or 'standard output'}: {error.strerror or error}")
+        code = _print_problems(f"{error.filename or 'standard output'}: {error.strerror or error}")
     except KeyboardInterrupt:
         code = 130
     return code
 
 
-def _run(words: list[str]) -> None:
+def _run(args: list[str]) -> None:
     """Do what the words say; whatever is in the way is raised."""
-    _speak_utf_8()
+    _use_utf_8()
     group = get_command(app)
     try:
-        with group.make_context("regard", words.copy() or ["--help"], obj=words) as context:
+        with group.make_context("regard", args.copy() or ["--help"], obj=args) as context:
             group.invoke(context)
     finally:
         # what cannot be written is to be told here, not by Python as it ends
@@ -135,14 +135,14 @@ def _run(words: list[str]) -> None:
             sys.stdout.flush()
 
 
-def _speak_utf_8() -> None:
+def _use_utf_8() -> None:
     """Write as lines are read, whatever the locale; a name that is no text is written as it is."""
     for stream, errors in ((sys.stdout, "surrogateescape"), (sys.stderr, "backslashreplace")):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors=errors)
 
 
-def _refused(problems: str) -> int:
+def _print_problems(problems: str) -> int:
     for problem in problems.split("\n"):
         print(f"regard: {problem}", file=sys.stderr)
     return 2

@@ -44,8 +44,8 @@ def check(
 
     pairs_source = options.pairs_source(pairs, source, target, columns)
     text_columns = pairs_source.columns
-    by_column = None if text_columns is None else Columns.parse(text_columns)
-    dev_pairs = None if dev is None else list(read_pairs(str(dev), columns=by_column))
+    parsed_columns = None if text_columns is None else Columns.parse(text_columns)
+    dev_pairs = None if dev is None else list(read_pairs(str(dev), columns=parsed_columns))
     observer = _Observer()
     findings = checker.check(observer.observe(pairs_source.scan()), dev=dev_pairs)
     if not findings.pairs and findings.bad_lines.count == 1:
@@ -57,7 +57,9 @@ def check(
         () if problem else auto_configure(profile, {}, on_gpu=will_use_gpu({})).reasons
     )
     if format_ == "json":
-        report = findings.to_json() | {"chosen": {one.name: one.value for one in automatic}}
+        report = findings.to_json() | {
+            "chosen": {setting.name: setting.value for setting in automatic}
+        }
         print(json.dumps(report, ensure_ascii=False))
     else:
         print(checker.render(findings), end="")
@@ -67,9 +69,9 @@ def check(
         raise DataError(pairs_source.name, None, problem)
     # of a file that ends too early, no line can be skipped
     if format_ == "text" and not observer.ends_early:
-        more: list[object] = [] if dev is None else ["--dev", dev]
-        more += ["--skip-bad-lines"] if findings.bad_lines.count else []
-        options.hint("regard", "train", *options.words(pairs_source), *more)
+        extra: list[object] = [] if dev is None else ["--dev", dev]
+        extra += ["--skip-bad-lines"] if findings.bad_lines.count else []
+        options.hint("regard", "train", *options.pairs_arguments(pairs_source), *extra)
     if findings.bad_lines.count:
         raise typer.Exit(2)
 
@@ -83,7 +85,7 @@ class _Observer:
         self.first_errors: list[DataError] = []
         self.ends_early = False
         self._profile = CorpusProfile("NFC")
-        self._waiting: list[tuple[str, str]] = []
+        self._block: list[tuple[str, str]] = []
 
     def observe(self, pairs: "Iterable[Pair | DataError]") -> "Iterator[Pair | DataError]":
         """Yield pairs and errors as they come."""
@@ -92,13 +94,13 @@ class _Observer:
                 self.first_errors = self.first_errors or [pair]
                 self.ends_early = self.ends_early or pair.ends_reading
             else:
-                self._waiting.append((pair.source, pair.target))
-                if len(self._waiting) == BLOCK_PAIRS:
+                self._block.append((pair.source, pair.target))
+                if len(self._block) == BLOCK_PAIRS:
                     self.profile()
             yield pair
 
     def profile(self) -> "CorpusProfile":
         """Return the profile of the pairs so far."""
-        self._profile.add_pairs(self._waiting)
-        self._waiting = []
+        self._profile.add_pairs(self._block)
+        self._block = []
         return self._profile

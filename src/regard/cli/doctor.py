@@ -107,24 +107,24 @@ def _decoders() -> list[tuple[str, str, str]]:
         "luong2015": {"num_layers": 1},
     }
     scores = ("additive", "concat", "dot", "scaled_dot", "bilinear", "gaussian", "location")
-    changes: list[dict[str, Any]] = [
+    variants: list[dict[str, Any]] = [
         {},
         *({"cell": cell} for cell in ("gru_before", "gru_after", "lstm", "elman")),
         *({"score": score, "bidirectional": False} for score in scores),
         {"num_layers": 2},
     ]
-    luong: list[dict[str, Any]] = [
+    luong_variants: list[dict[str, Any]] = [
         {"window": "local_m"},
         {"window": "local_p"},
         {"input_feeding": False},
     ]
     rows = []
     for name, sizes_of_preset in tiny_sizes.items():
-        for change in [*changes, *(luong if name == "luong2015" else [])]:
-            decoder = build(preset(name)(**sizes, **{**sizes_of_preset, **change}), 5, 5).decoder
-            named = ", ".join(f"{k} = {v}" for k, v in change.items() if k != "bidirectional")
+        for variant in [*variants, *(luong_variants if name == "luong2015" else [])]:
+            decoder = build(preset(name)(**sizes, **{**sizes_of_preset, **variant}), 5, 5).decoder
+            label = ", ".join(f"{k} = {v}" for k, v in variant.items() if k != "bidirectional")
             unrolling = decoder.explain(Call("cpu"))["decoder"]
-            rows.append((f"{name}, {named}" if named else name, *unrolling))
+            rows.append((f"{name}, {label}" if label else name, *unrolling))
     return rows
 
 
@@ -138,7 +138,7 @@ def _invariance() -> dict[str, bool]:
     from regard.search import SearchOptions, SearchRequest, search
 
     sizes = {"embedding_size": 24, "hidden_size": 40, "align_size": 24, "readout_size": 24}
-    blocks = {"model_size": 32, "feed_forward_size": 64, "num_heads": 4, "num_layers": 2}
+    transformer_sizes = {"model_size": 32, "feed_forward_size": 64, "num_heads": 4, "num_layers": 2}
     rng = np.random.default_rng(0)
     lines = [rng.integers(4, 30, size=rng.integers(1, 60)) for _ in range(41)]
     requests = [SearchRequest(tuple(line.tolist())) for line in lines]
@@ -147,10 +147,10 @@ def _invariance() -> dict[str, bool]:
         SearchOptions(config=replace(config, batch_size=size)) for size in (41, 1)
     )
     verdicts = {}
-    for name, smaller in (("bahdanau2015", sizes), ("vaswani2017", blocks)):
+    for name, preset_sizes in (("bahdanau2015", sizes), ("vaswani2017", transformer_sizes)):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
-            model = build(preset(name)(**smaller), 30, 30).eval()
+            model = build(preset(name)(**preset_sizes), 30, 30).eval()
         together = search([model], requests, together_options)
         alone = search([model], requests[:8], alone_options)
         verdicts[name] = all(

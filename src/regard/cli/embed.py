@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 from regard.choices import RENAMED_TOKENIZERS, VectorMethod, names_of
 from regard.cli import options
-from regard.cli.options import choice, file_argument, file_option, whole
+from regard.cli.options import choice, file_argument, file_option, whole_number
 from regard.cli.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -39,11 +39,15 @@ def embed(
             renamed=RENAMED_TOKENIZERS,
         ),
     ] = "words",
-    size: Annotated[str, whole("size", "Numbers of a vector.", 1)] = "128",
-    window: Annotated[str, whole("window", "Neighbours that count, to either side.", 1)] = "5",
-    min_count: Annotated[str, whole("min-count", "Leave out what is seen less often.", 1)] = "2",
-    epochs: Annotated[str, whole("epochs", "Times that the lines are read.", 1)] = "10",
-    seed: Annotated[str, whole("seed", "Where the randomness begins.", 0)] = "1",
+    size: Annotated[str, whole_number("size", "Numbers of a vector.", 1)] = "128",
+    window: Annotated[
+        str, whole_number("window", "Neighbours that count, to either side.", 1)
+    ] = "5",
+    min_count: Annotated[
+        str, whole_number("min-count", "Leave out what is seen less often.", 1)
+    ] = "2",
+    epochs: Annotated[str, whole_number("epochs", "Times that the lines are read.", 1)] = "10",
+    seed: Annotated[str, whole_number("seed", "Where the randomness begins.", 0)] = "1",
     map_: Annotated[
         Path | None, file_option("map", "Draw the most frequent words in a plane.", "FILE.svg")
     ] = None,
@@ -51,7 +55,7 @@ def embed(
     """Learn word vectors from lines, for `regard train --embeddings`."""
     from regard.text.word_vectors import WordVectorConfig, train_word_vectors
 
-    how = WordVectorConfig(
+    config = WordVectorConfig(
         method=cast(VectorMethod, method),
         size=int(size),
         window=int(window),
@@ -60,19 +64,19 @@ def embed(
         seed=int(seed),
     )
     # once to count, then to learn
-    with progress_bar(how.epochs + 1, of="readings") as progress:
-        known = train_word_vectors(_Lines(lines, tokens, progress), how)
+    with progress_bar(config.epochs + 1, unit="readings") as progress:
+        vectors = train_word_vectors(_Lines(lines, tokens, progress), config)
     stem = "lines" if str(lines) == "-" else Path(lines.name.removesuffix(".gz")).stem
     out = out or Path(f"{stem}.vectors.txt")
-    known.save(out)
+    vectors.save(out)
     rows = [
-        (word, ", ".join(f"{other} {cosine:.2f}" for other, cosine in known.nearest(word)))
-        for word in known.words[:NUM_PRINTED]
+        (word, ", ".join(f"{other} {cosine:.2f}" for other, cosine in vectors.nearest(word)))
+        for word in vectors.words[:NUM_PRINTED]
     ]
     print(options.table(("word", "nearest, by cosine"), *rows))
-    print(f"{len(known.words):,} words of {known.size} numbers in {out}")
+    print(f"{len(vectors.words):,} words of {vectors.size} numbers in {out}")
     if map_ is not None:
-        _draw(known, map_)
+        _draw_map(vectors, map_)
     options.hint("regard", "train", "PAIRS", "--embeddings", out)
 
 
@@ -92,25 +96,25 @@ class _Lines:
         from regard.data.pairs import read_lines
         from regard.text.normalization import normalize
 
-        read = (
+        lines = (
             (line for _, line in read_lines(self.path))
             if self.stdin_lines is None
             else self.stdin_lines
         )
-        for line in read:
+        for line in lines:
             if tokens := self.tokenize(normalize(line, FORM)):
                 yield tokens
         if self.progress is not None:
             self.progress(1)
 
 
-def _draw(known: "WordVectors", path: Path) -> None:
+def _draw_map(vectors: "WordVectors", path: Path) -> None:
     from regard.atomic_files import replace_file
     from regard.viz.word_map import to_word_map
 
-    count = min(NUM_MAPPED, len(known.words))
+    count = min(NUM_MAPPED, len(vectors.words))
     caption = f"the {count} most frequent words in their widest plane, evenly along either axis"
     replace_file(
-        path, to_word_map(known.words[:count], known.project_to_plane(count), caption).encode()
+        path, to_word_map(vectors.words[:count], vectors.project_to_plane(count), caption).encode()
     )
     print(f"{path} shows where {count} of them stand")

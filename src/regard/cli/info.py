@@ -56,7 +56,7 @@ def _facts(saved: "SavedModel") -> dict[str, Any]:
     return {
         "encoder": tree["model"]["encoder"]["kind"],
         "decoder": tree["model"]["decoder"]["kind"],
-        "parameters": sum(part.numel() for part in saved.model.parameters()),
+        "parameters": sum(parameter.numel() for parameter in saved.model.parameters()),
         "source": tree["text"]["source"],
         "source_symbols": len(saved.source.vocabulary),
         "target": tree["text"]["target"],

@@ -21,9 +21,9 @@ OUTPUT_EXISTS = "It already exists. Use --overwrite or another --out."
 # options
 
 
-def not_a_whole_number(name: str, text: str, least: int) -> str:
+def not_a_whole_number(name: str, text: str, minimum: int) -> str:
     """Say what an option must be."""
-    return f"{name} is {text}; it must be a whole number, at least {least}."
+    return f"{name} is {text}; it must be a whole number, at least {minimum}."
 
 
 def not_one_line(content: str) -> str:

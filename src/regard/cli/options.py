@@ -29,17 +29,17 @@ if TYPE_CHECKING:
 Command = Callable[..., None]
 
 
-def hint(*words: object) -> None:
+def hint(*command: object) -> None:
     """Say which command to try next; on stderr, so that no output is disturbed."""
-    program, *rest = map(str, words)
+    program, *rest = map(str, command)
     # what was typed runs again, also where it is not on the path
-    typed = sys.argv[0] if os.path.basename(sys.argv[0]) == program else program
-    known = which(program)
-    same = known is not None and os.path.realpath(known) == os.path.realpath(typed)
-    print(f"Next: {shlex.join([program if same else typed, *rest])}", file=sys.stderr)
+    invoked = sys.argv[0] if os.path.basename(sys.argv[0]) == program else program
+    on_path = which(program)
+    same = on_path is not None and os.path.realpath(on_path) == os.path.realpath(invoked)
+    print(f"Next: {shlex.join([program if same else invoked, *rest])}", file=sys.stderr)
 
 
-def colored() -> int:
+def color_depth() -> int:
     """Return the bits of a color in what is printed: 24, 8 (one of 256), or 0 for none."""
     plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
     if plain or not sys.stdout.isatty():
@@ -70,10 +70,10 @@ def setting(section: type[Any], name: str, metavar: str | None = None) -> Any:
     """
     option = f"--{name.replace('_', '-')}"
     text = next(entry.text for entry in document(section) if entry.name == name)
-    hint = types_of(section)[name]
-    if hint is bool:
+    type_ = types_of(section)[name]
+    if type_ is bool:
         return typer.Option(option, help=text, show_default=False)
-    shape = metavar or _metavar(hint)
+    shape = metavar or _metavar(type_)
     return typer.Option(option, metavar=shape, help=text, show_default=False)
 
 
@@ -99,8 +99,8 @@ def search_settings(*names: str) -> Callable[[Command], Command]:
             flags = {name: True for name, text in typed.items() if text is True}
             texts = {name: text for name, text in typed.items() if not isinstance(text, bool)}
             # what is typed here may be imported; what stands in a file or a request may not
-            import_modules([module for module in [_module(texts.get("constraint"))] if module])
-            command(**arguments, search=values(**texts) | flags)
+            import_modules([module for module in [_module_of(texts.get("constraint"))] if module])
+            command(**arguments, search=parse_settings(**texts) | flags)
 
         parameters = [
             replacement
@@ -126,12 +126,12 @@ def _search_parameters(names: tuple[str, ...]) -> Iterator[Parameter]:
         )
 
 
-def values(**texts: str | None) -> dict[str, Any]:
+def parse_settings(**texts: str | None) -> dict[str, Any]:
     """Return the settings that were given, numbers as numbers."""
-    return {name: _number(text) for name, text in texts.items() if text is not None}
+    return {name: _parse_number(text) for name, text in texts.items() if text is not None}
 
 
-def _module(name: str | None) -> str | None:
+def _module_of(name: str | None) -> str | None:
     """Return the module of a class that is given as `module:Class`."""
     module, colon, _ = (name or "").partition(":")
     return module if colon else None
@@ -166,24 +166,27 @@ def choice(
     return typer.Option(f"--{name}", metavar="|".join(names), callback=check, help=help_)
 
 
-def whole(name: str, help_: str, least: int) -> Any:
+def whole_number(name: str, help_: str, minimum: int) -> Any:
     """Return an option that takes a whole number, as text."""
 
     def check(context: typer.Context, value: str | None) -> str | None:
-        number = 0 if value is None else _number(value)
-        if value is not None and (not isinstance(number, int) or number < least):
-            problem = messages.not_a_whole_number(name, value, least)
+        number = 0 if value is None else _parse_number(value)
+        if value is not None and (not isinstance(number, int) or number < minimum):
+            problem = messages.not_a_whole_number(name, value, minimum)
             raise ConfigError(str(context.info_name), [problem])
         return value
 
     return typer.Option(f"--{name}", metavar="N", callback=check, help=help_)
 
 
-def line(name: str, text: str) -> str:
+def check_line(name: str, text: str) -> str:
     """Return a text that was typed, if it is a line; a terminal can send what is none."""
-    for code, what in (("\n", "a line break"), ("[\ud800-\udfff]", "bytes that are not UTF-8")):
-        if re.search(code, text):
-            raise ConfigError(name, [messages.not_one_line(what)])
+    for pattern, content in (
+        ("\n", "a line break"),
+        ("[\ud800-\udfff]", "bytes that are not UTF-8"),
+    ):
+        if re.search(pattern, text):
+            raise ConfigError(name, [messages.not_one_line(content)])
     return text
 
 
@@ -192,7 +195,7 @@ def positional(text: str) -> list[str]:
     return ["--", text] if text.startswith("-") else [text]
 
 
-def _number(text: str) -> Any:
+def _parse_number(text: str) -> Any:
     kinds: tuple[Callable[[str], Any], ...] = (int, float)
     for kind in kinds:
         try:
@@ -247,11 +250,11 @@ def pairs_source(
     if pairs is None and source is None and target is None:
         raise ConfigError("data", [messages.NO_PAIRS])
     # as text: a path that is "-" is not equal to "-"
-    one, left, right = (None if file is None else str(file) for file in (pairs, source, target))
-    return PairsSource(one, left, right, None if columns is None else " ".join(columns))
+    paths = (None if file is None else str(file) for file in (pairs, source, target))
+    return PairsSource(*paths, None if columns is None else " ".join(columns))
 
 
-def words(source: "PairsSource") -> list[object]:
+def pairs_arguments(source: "PairsSource") -> list[object]:
     """Return the words that say where pairs are, for the next command."""
     arguments: list[object] = [] if source.pairs is None else [source.pairs]
     for name, path in (("--source", source.source), ("--target", source.target)):

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from regard.cli import messages, options
-from regard.cli.options import Device, Import, Model, file_option, flag, whole
+from regard.cli.options import Device, Import, Model, file_option, flag, whole_number
 from regard.cli.picture import Picture
 from regard.errors import ConfigError
 
@@ -35,7 +35,7 @@ def show(
     ] = None,
     overwrite: Annotated[bool, flag("overwrite", "Write over an older --out.")] = False,
     width: Annotated[
-        str | None, whole("width", "Columns to draw in; else the terminal's.", 1)
+        str | None, whole_number("width", "Columns to draw in; else the terminal's.", 1)
     ] = None,
     device: Device = "auto",
     import_: Import = None,
@@ -47,14 +47,14 @@ def show(
     from regard.terminal_text import arrow_heading
     from regard.translator import load
 
-    if not options.line("TEXT", text).strip():
+    if not options.check_line("TEXT", text).strip():
         raise ConfigError("TEXT", [messages.BLANK_TEXT])
     picture = Picture(out, overwrite, width)
     translator = load(model, device=device)
     if target is None:
         answer = translator.translate(text, **search)
     else:
-        answer = translator.rescore([(text, options.line("--target", target))])[0]
+        answer = translator.rescore([(text, options.check_line("--target", target))])[0]
     for note in answer.notes:
         print(note, file=sys.stderr)
     drawing = picture.draw(translator, answer, influence=influence)

@@ -85,15 +85,15 @@ def train(
     from regard.pipeline import TrainRequest
 
     pairs_source = options.pairs_source(pairs, source, target, columns)
-    by_name = options.values(seed=seed, max_steps=max_steps, max_minutes=max_minutes)
-    by_name |= {} if freeze is None else {"freeze": freeze.split(",")}
-    by_name |= {} if device is None else {"device": device}
+    train_settings = options.parse_settings(seed=seed, max_steps=max_steps, max_minutes=max_minutes)
+    train_settings |= {} if freeze is None else {"freeze": freeze.split(",")}
+    train_settings |= {} if device is None else {"device": device}
     request = TrainRequest(
         pairs=pairs_source,
         dev=None if dev is None else str(dev),
         preset=preset,
         paper_sizes=paper_sizes,
-        settings=_settings(config, set_ or [], by_name, quiet=quiet),
+        settings=_settings(config, set_ or [], train_settings, quiet=quiet),
         out=out or Path(f"{pairs_source.stem}.regard"),
         start_from=start_from,
         embeddings=embeddings,
@@ -104,15 +104,15 @@ def train(
         skip_bad_lines=skip_bad_lines,
         quiet=quiet,
     )
-    started = time.time()
-    if (stopped := _stopped(request)) is not None:
-        options.hint("regard", *_again(context.obj, request, started))
-        raise typer.Exit(128 + stopped)
+    start_time = time.time()
+    if (stop_signal := _train(request)) is not None:
+        options.hint("regard", *_resume_arguments(context.obj, request, start_time))
+        raise typer.Exit(128 + stop_signal)
     if not quiet:
         options.hint("regard", "translate", request.out)
 
 
-def _stopped(request: Any) -> int | None:
+def _train(request: Any) -> int | None:
     """Train; return the signal that ended it before its time, if one did."""
     from regard.pipeline import run
 
@@ -125,33 +125,35 @@ def _stopped(request: Any) -> int | None:
         return signal.SIGTERM
 
 
-def _again(words: list[str], request: Any, started: float) -> list[str]:
+def _resume_arguments(args: list[str], request: Any, start_time: float) -> list[str]:
     """Return the words that go on with a run, or begin it where it has saved nothing yet."""
     from regard.training.run_folder import RunFolder
 
     state = RunFolder(request.folder).state
-    if request.overwrite and not (state.exists() and state.stat().st_mtime >= started):
+    if request.overwrite and not (state.exists() and state.stat().st_mtime >= start_time):
         # what is there is still the older run's
-        return words
-    return [*(word for word in words if word not in ("--resume", "--overwrite")), "--resume"]
+        return args
+    return [*(arg for arg in args if arg not in ("--resume", "--overwrite")), "--resume"]
 
 
 def _settings(
-    config: Path | None, assignments: list[str], by_name: dict[str, Any], *, quiet: bool
+    config: Path | None, assignments: list[str], train_settings: dict[str, Any], *, quiet: bool
 ) -> dict[str, Any]:
     """Return the settings that were given; say on stderr, once each, which have a new name."""
     from regard.config.renamed_settings import RenamedSettingWarning
 
     with warnings.catch_warnings(record=True) as renamed:
         warnings.simplefilter("always", RenamedSettingWarning)
-        tree = _tree(config, assignments, by_name)
+        tree = _tree(config, assignments, train_settings)
     for sentence in dict.fromkeys(str(warning.message) for warning in renamed):
         if not quiet:
             print(sentence, file=sys.stderr)
     return tree
 
 
-def _tree(config: Path | None, assignments: list[str], by_name: dict[str, Any]) -> dict[str, Any]:
+def _tree(
+    config: Path | None, assignments: list[str], train_settings: dict[str, Any]
+) -> dict[str, Any]:
     """Return what was said: the file first, then --set, then options of their own."""
     from regard.config.toml import override, read_settings
     from regard.data.pairs import read_lines
@@ -162,6 +164,6 @@ def _tree(config: Path | None, assignments: list[str], by_name: dict[str, Any]) 
         tree = read_settings(text, str(config))
     tree = override(tree, assignments)
     section = tree.get("train", {})
-    if by_name and isinstance(section, dict):
-        tree = {**tree, "train": {**section, **by_name}}
+    if train_settings and isinstance(section, dict):
+        tree = {**tree, "train": {**section, **train_settings}}
     return tree

@@ -70,24 +70,24 @@ def translate(
     number, score / length^length_penalty (what ranks) and text; no text stands there twice, so that
     rows may be fewer.
     """
-    line = None if text is None else options.line("--text", text)
+    line = None if text is None else options.check_line("--text", text)
     if same_pattern:
         print("--same-pattern is now --constraint repetition_pattern", file=sys.stderr)
         search = {"constraint": "repetition_pattern"} | search
     call_options = search | {"prefix": prefix, "banned": ban or []}
-    work = _Work(models, call_options, unknown, format_, device)
+    writer = _RowWriter(models, call_options, unknown, format_, device)
     if line is not None:
-        work.write([line], 1, "--text")
+        writer.write([line], 1, "--text")
     elif sys.stdin is not None and sys.stdin.isatty():
-        _converse(work)
+        _prompt(writer)
     else:
-        _stream(work)
+        _stream(writer)
     if sys.stdout.isatty():
         options.hint("regard", "show", models[0], *options.positional(line or "TEXT"))
 
 
 @final
-class _Work:
+class _RowWriter:
     """Lines to rows of output: which model, how it searches, how a row is written."""
 
     def __init__(
@@ -105,7 +105,7 @@ class _Work:
         self.format = format_
         # what is wrong with the options is said before anybody types a line
         nbest = self.translator.search_options(**call_options).config.nbest
-        self.several = nbest != 1
+        self.is_nbest = nbest != 1
         if format_ == "pharaoh":
             self._refuse_pharaoh(models[0], nbest)
 
@@ -113,7 +113,7 @@ class _Work:
         problems = []
         if self.translator.models[0].decoder.attention_shape is None:
             problems.append(messages.no_attention(model))
-        if self.several:
+        if self.is_nbest:
             problems.append(messages.one_row_only(nbest))
         if problems:
             raise ConfigError("translate", problems)
@@ -134,24 +134,24 @@ class _Work:
             return json.dumps({"line": number} | answer.to_json(), ensure_ascii=False)
         if self.format == "pharaoh":
             return "" if answer.alignment is None else answer.alignment.pharaoh(len(answer.tokens))
-        if self.several:
+        if self.is_nbest:
             outputs = answer.alternatives or (answer,)
             return "\n".join(f"{number}\t{one.rank_score:.4f}\t{one.text}" for one in outputs)
         return answer.text
 
 
-def _stream(work: _Work) -> None:
+def _stream(writer: _RowWriter) -> None:
     """Translate a pipe; it is read to its end first, so that a bad line costs no time."""
     from regard.data.pairs import read_lines
 
     lines = [line for _, line in read_lines("-")]
     with progress_bar(len(lines), enabled=not sys.stdout.isatty()) as progress:
         for first in range(0, len(lines), CHUNK):
-            part = lines[first : first + CHUNK]
-            work.write(part, first + 1, "standard input", progress)
+            chunk = lines[first : first + CHUNK]
+            writer.write(chunk, first + 1, "standard input", progress)
 
 
-def _converse(work: _Work) -> None:
+def _prompt(writer: _RowWriter) -> None:
     """Answer line by line, until there are no more."""
     print("Type a line, Enter translates it; Ctrl-D ends.", file=sys.stderr)
     # where the output goes to a file, the prompt does not
@@ -168,4 +168,4 @@ def _converse(work: _Work) -> None:
             print(messages.INPUT_NOT_UTF8, file=sys.stderr)
             continue
         number += 1
-        work.write([line], number, "standard input")
+        writer.write([line], number, "standard input")

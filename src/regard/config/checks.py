@@ -41,7 +41,6 @@ at_least = partial(Bound, "at least", operator.ge)
 above = partial(Bound, "above", operator.gt)
 below = partial(Bound, "below", operator.lt)
 at_most = partial(Bound, "at most", operator.le)
-below = partial(Bound, "below", operator.lt)
 
 
 def refuse(section: str, config: Any, rules: Iterable[str] = ()) -> None:
@@ -52,7 +51,7 @@ def refuse(section: str, config: Any, rules: Iterable[str] = ()) -> None:
         raise ConfigError(section, problems)
 
 
-def sound(config: Any, *names: str) -> bool:
+def are_valid(config: Any, *names: str) -> bool:
     """Whether fields are what their types allow, so that a rule between them makes sense."""
     types = types_of(type(config))
     return not any(list(_problems(config, name, types[name])) for name in names)

@@ -60,7 +60,7 @@ def places(section: type[Any] = Settings, path: str = "") -> Iterator[Place]:
                 yield from places(inner, f"{path}{name}.")
 
 
-def written(value: Any) -> str:
+def toml_literal(value: Any) -> str:
     """Return a setting's value as TOML writes it, which for what settings hold is as JSON does."""
     return json.dumps(value, ensure_ascii=False)
 
@@ -95,7 +95,7 @@ def settings_markdown() -> str:
 
 
 def _table(names: str, kind: str | None, section: type[Any]) -> Iterator[str]:
-    yield from ("", f"## {names}" + (f" with `kind = {written(kind)}`" if kind else ""), "")
+    yield from ("", f"## {names}" + (f" with `kind = {toml_literal(kind)}`" if kind else ""), "")
     yield from (summary(section), "")
     yield from ("| setting | must be | default | what it is for |", "|---|---|---|---|")
     for entry in document(section):
@@ -114,7 +114,7 @@ def _default(field: Field[Any]) -> str | None:
     if field.default is MISSING:
         return None
     if not is_dataclass(field.default):
-        return written(field.default)
+        return toml_literal(field.default)
     # a section whose settings all have defaults
     return "{}"
 

@@ -70,7 +70,7 @@ def with_new_names(tree: Tree, *, warn: bool = True) -> Tree:
         }
         renamed = _replaced(renamed, path, inner)
         assignment = f' = "{successor}"' if successor else ""
-        _tell(renamed_setting(old, new + assignment), warn)
+        _warn(renamed_setting(old, new + assignment), warn)
     if problems:
         raise ConfigError("settings", problems)
     for setting, values in RENAMED_VALUES.items():
@@ -79,7 +79,7 @@ def with_new_names(tree: Tree, *, warn: bool = True) -> Tree:
         value = None if section is None else section.get(name)
         if section is not None and isinstance(value, str) and value in values:
             renamed = _replaced(renamed, path, {**section, name: values[value]})
-            _tell(renamed_value(setting, value, values[value]), warn)
+            _warn(renamed_value(setting, value, values[value]), warn)
     return renamed
 
 
@@ -89,7 +89,7 @@ def section_of_old_name(name: str) -> str | None:
     return next((section for section in sections if f"{section}.{name}" in RENAMED_SETTINGS), None)
 
 
-def _tell(sentence: str, warn: bool) -> None:
+def _warn(sentence: str, warn: bool) -> None:
     if warn:
         warnings.warn(sentence, RenamedSettingWarning, stacklevel=3)
 

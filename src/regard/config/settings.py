@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from regard import extensions
 from regard.choices import Normalization
 from regard.config import messages
-from regard.config.checks import above, at_least, at_most, refuse, sound
+from regard.config.checks import above, are_valid, at_least, at_most, refuse
 from regard.config.model import DECODERS, ENCODERS, DecoderConfig, EncoderConfig, ModelConfig
 from regard.config.names import ConstraintSetting, TokenizerSetting
 
@@ -210,9 +210,9 @@ class SearchConfig:
         refuse("search", self, self._problems())
 
     def _problems(self) -> Iterator[str]:
-        if sound(self, "nbest", "beam_size") and self.nbest > self.beam_size:
+        if are_valid(self, "nbest", "beam_size") and self.nbest > self.beam_size:
             yield messages.above_limit("nbest", self.nbest, "beam_size", self.beam_size)
-        if sound(self, "min_length", "max_length") and self.min_length > self.max_length:
+        if are_valid(self, "min_length", "max_length") and self.min_length > self.max_length:
             yield messages.above_limit("min_length", self.min_length, "max_length", self.max_length)
 
 

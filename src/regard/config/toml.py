@@ -15,7 +15,7 @@ from typing import Any, final, get_origin
 from regard.choices import either, printable, unknown_choice, wrong_value
 from regard.config import messages
 from regard.config.checks import choices, must_be, types_of
-from regard.config.documentation import Place, document, places, summary, written
+from regard.config.documentation import Place, document, places, summary, toml_literal
 from regard.config.renamed_settings import with_new_names
 from regard.config.settings import KINDS, Settings
 from regard.errors import ConfigError, DataError
@@ -166,7 +166,7 @@ class _TreeReader:
         plain = all(_plain(part) for part in (value if isinstance(value, tuple) else (value,)))
         if plain and not quoted:
             return value
-        text = printable(written(value) if quoted else value)
+        text = printable(toml_literal(value) if quoted else value)
         must = "a number within 64 bits" if type(value) is int else must_be(hint)
         self.problems.append(wrong_value(name, text, must))
         return None
@@ -281,24 +281,24 @@ def _lines(section: Any, path: str, comments: bool) -> Iterator[str]:
         yield f"[{path}]"
     if kinds := _kinds(section):
         yield from _comment(f"Which one this is. ({either(kinds.values())})", comments)
-        yield f"kind = {written(kinds[type(section)])}"
-    below = []
+        yield f"kind = {toml_literal(kinds[type(section)])}"
+    subsections = []
     hints = types_of(type(section))
     for entry in document(type(section)):
         value, names = getattr(section, entry.name), choices(hints[entry.name])
         if is_dataclass(value):
-            below.append((_dotted(path, entry.name), value))
+            subsections.append((_dotted(path, entry.name), value))
         else:
             text = f"{entry.text} ({either(names)})" if names else entry.text
             yield from _comment(text, comments)
-            yield f"{entry.name} = {written(value)}"
+            yield f"{entry.name} = {toml_literal(value)}"
     # what stands after a section's head belongs to it, so that those inside come last
-    for name, value in below:
+    for name, value in subsections:
         yield from _lines(value, name, comments)
 
 
-def _comment(text: str, wanted: bool) -> Iterator[str]:
-    if wanted:
+def _comment(text: str, enabled: bool) -> Iterator[str]:
+    if enabled:
         yield f"# {text}"
 
 
@@ -311,4 +311,4 @@ def _leaves(tree: Tree, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _or_none(leaves: Tree, name: str) -> str:
-    return written(leaves[name]) if name in leaves else "none"
+    return toml_literal(leaves[name]) if name in leaves else "none"

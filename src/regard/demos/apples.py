@@ -19,11 +19,11 @@ from regard.config.model import (
 )
 from regard.config.settings import DataConfig, SearchConfig, Settings, TextConfig, TrainConfig
 
-WHO = {"我": "i", "你": "you", "他": "he", "她": "she", "我们": "we", "他们": "they"}
+SUBJECTS = {"我": "i", "你": "you", "他": "he", "她": "she", "我们": "we", "他们": "they"}
 SINGULAR = ("he", "she")
-LIKES = {"爱吃": "love", "想吃": "want", "喜欢": "like", "讨厌": "hate"}
-LOOKS = {"红": "red", "大": "big", "小": "small"}
-WHAT = {
+VERBS = {"爱吃": "love", "想吃": "want", "喜欢": "like", "讨厌": "hate"}
+ADJECTIVES = {"红": "red", "大": "big", "小": "small"}
+OBJECTS = {
     "苹果": "apples",
     "香蕉": "bananas",
     "葡萄": "grapes",
@@ -31,10 +31,10 @@ WHAT = {
     "桃子": "peaches",
     "橙子": "oranges",
 }
-WHEN = {"今天": "today", "现在": "now"}
-NOT = "不"
+TIMES = {"今天": "today", "现在": "now"}
+NEGATION = "不"
 EXAMPLE = ("我爱吃苹果", "i love apples")
-TRAINED = 384
+NUM_TRAINED = 384
 
 WHY = (
     "No sentence tells which characters are whose, but each word comes in many sentences, and "
@@ -65,33 +65,37 @@ class _Piece(NamedTuple):
 
 def family() -> list[Sentence]:
     """Return every sentence that the tables make."""
-    now = _pieces(WHEN)
+    adverbs = _pieces(TIMES)
     # a time stands in front of everything or behind the pronoun; in English that is at the end
-    times = [(_Piece(), _Piece()), *((t, _Piece()) for t in now), *((_Piece(), t) for t in now)]
-    looks = [_Piece(), *_pieces(LOOKS)]
-    negations = [_Piece(), _Piece(NOT, "not")]
-    tables = (_pieces(WHO), _pieces(LIKES), looks, _pieces(WHAT), negations, times)
+    times = [
+        (_Piece(), _Piece()),
+        *((t, _Piece()) for t in adverbs),
+        *((_Piece(), t) for t in adverbs),
+    ]
+    adjectives = [_Piece(), *_pieces(ADJECTIVES)]
+    negations = [_Piece(), _Piece(NEGATION, "not")]
+    tables = (_pieces(SUBJECTS), _pieces(VERBS), adjectives, _pieces(OBJECTS), negations, times)
     return [_sentence(*parts) for parts in product(*tables)]
 
 
 def pairs() -> list[tuple[str, str]]:
     """Return what is trained on."""
-    return [sentence[:2] for sentence in _shuffled()[:TRAINED]]
+    return [sentence[:2] for sentence in _shuffled()[:NUM_TRAINED]]
 
 
 def unseen() -> list[Sentence]:
     """Return every sentence that is not trained on, 我爱吃苹果 first."""
-    return [*(s for s in family() if s[:2] == EXAMPLE), *_shuffled()[TRAINED:]]
+    return [*(s for s in family() if s[:2] == EXAMPLE), *_shuffled()[NUM_TRAINED:]]
 
 
-def content() -> dict[str, str]:
+def word_characters() -> dict[str, str]:
     """Return every English word that has Chinese characters of its own, with those characters."""
     words = {
         english: chinese
-        for table in (WHO, LIKES, LOOKS, WHAT, WHEN)
+        for table in (SUBJECTS, VERBS, ADJECTIVES, OBJECTS, TIMES)
         for chinese, english in table.items()
     }
-    return words | {f"{like}s": chinese for chinese, like in LIKES.items()} | {"not": NOT}
+    return words | {f"{like}s": chinese for chinese, like in VERBS.items()} | {"not": NEGATION}
 
 
 def settings(seed: int = 1) -> Settings:
@@ -142,29 +146,31 @@ def _pieces(table: dict[str, str]) -> list[_Piece]:
 
 
 def _sentence(
-    who: _Piece,
-    likes: _Piece,
-    looks: _Piece,
-    what: _Piece,
-    no: _Piece,
-    when: tuple[_Piece, _Piece],
+    subject: _Piece,
+    verb_stem: _Piece,
+    adjective: _Piece,
+    object_: _Piece,
+    negation: _Piece,
+    time: tuple[_Piece, _Piece],
 ) -> Sentence:
     """Put a sentence together: the same pieces in the order of each language."""
-    first, second = when
-    singular = who.english in SINGULAR
-    verb, helper = likes, _Piece()
-    if no.english:
+    first, second = time
+    singular = subject.english in SINGULAR
+    verb, helper = verb_stem, _Piece()
+    if negation.english:
         helper = _Piece("", "does" if singular else "do")
     elif singular:
-        verb = _Piece(likes.chinese, f"{likes.english}s")
+        verb = _Piece(verb_stem.chinese, f"{verb_stem.english}s")
     places: dict[str, tuple[int, ...]] = {}
     source = ""
-    for piece in (first, who, second, no, verb, looks, what):
+    for piece in (first, subject, second, negation, verb, adjective, object_):
         end = len(source) + len(piece.chinese)
         places[piece.chinese] = tuple(range(len(source), end))
         source += piece.chinese
     # what is not there, and the helper, which Chinese does without
     places[""] = ()
-    english = [p for p in (first, who, helper, no, verb, looks, what, second) if p.english]
+    english = [
+        p for p in (first, subject, helper, negation, verb, adjective, object_, second) if p.english
+    ]
     target = " ".join(piece.english for piece in english)
     return Sentence(source, target, tuple(places[piece.chinese] for piece in english))

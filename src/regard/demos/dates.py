@@ -27,8 +27,8 @@ FORMATS: tuple[Literal["short", "medium", "long", "full"], ...] = (
     "long",
     "full",
 )
-TESTED, VALIDATED = 1000, 100
-TRAINED_A_FORM, VALIDATED_A_FORM = 1200, 4
+NUM_TEST_DAYS, NUM_DEV_DAYS = 1000, 100
+TRAIN_DAYS_PER_FORM, DEV_DAYS_PER_FORM = 1200, 4
 EXAMPLE_FORMS = (
     ("en", "full"),
     ("de", "long"),
@@ -66,7 +66,7 @@ class Split(NamedTuple):
     test: tuple[date, ...]
 
 
-class Written(NamedTuple):
+class DatePair(NamedTuple):
     """A day as a locale's format writes it, and as ISO 8601 does."""
 
     locale: str
@@ -81,13 +81,13 @@ def forms() -> tuple[Form, ...]:
     from babel import Locale
     from babel.dates import get_date_format
 
-    every = [
+    all_forms = [
         Form(name, format, partial(get_date_format(format, locale).apply, locale=locale))
         for name, locale in ((name, Locale.parse(name)) for name in LOCALES)
         for format in FORMATS
     ]
     # any leap year has all the days there are to confuse: which year it is, a form must say
-    return tuple(unambiguous(every, days([2024])))
+    return tuple(unambiguous(all_forms, days([2024])))
 
 
 def unambiguous(forms: Iterable[Form], days: Sequence[date]) -> list[Form]:
@@ -96,15 +96,19 @@ def unambiguous(forms: Iterable[Form], days: Sequence[date]) -> list[Form]:
     Of two forms that write one line for two days, as 03/04/2024 in London and in New York, neither
     is kept.
     """
-    legible: dict[Form, list[str]] = {}
-    meant: dict[str, set[date]] = defaultdict(set)
+    lines_by_form: dict[Form, list[str]] = {}
+    days_by_line: dict[str, set[date]] = defaultdict(set)
     for form in forms:
         lines = [form.write(day) for day in days]
         if all(map(_tells_year, lines, days)):
-            legible[form] = lines
+            lines_by_form[form] = lines
             for line, day in zip(lines, days, strict=True):
-                meant[line].add(day)
-    return [form for form, lines in legible.items() if all(len(meant[x]) == 1 for x in lines)]
+                days_by_line[line].add(day)
+    return [
+        form
+        for form, lines in lines_by_form.items()
+        if all(len(days_by_line[x]) == 1 for x in lines)
+    ]
 
 
 def days(years: Iterable[int] = YEARS) -> list[date]:
@@ -116,45 +120,46 @@ def days(years: Iterable[int] = YEARS) -> list[date]:
 @cache
 def split(seed: int = 1) -> Split:
     """Draw the days that are held out; all others are there to learn from."""
-    every = days()
-    shuffled = tuple(Random(f"days {seed}").sample(every, len(every)))
-    held_out = TESTED + VALIDATED
-    return Split(shuffled[held_out:], shuffled[TESTED:held_out], shuffled[:TESTED])
+    all_days = days()
+    shuffled = tuple(Random(f"days {seed}").sample(all_days, len(all_days)))
+    held_out = NUM_TEST_DAYS + NUM_DEV_DAYS
+    return Split(shuffled[held_out:], shuffled[NUM_TEST_DAYS:held_out], shuffled[:NUM_TEST_DAYS])
 
 
 def pairs(seed: int = 1) -> list[tuple[str, str]]:
     """Return what is trained on: for each form days of its own, a small part of all there are."""
-    return _sampled_pairs(split(seed).train, TRAINED_A_FORM, Random(f"pairs {seed}"))
+    return _sampled_pairs(split(seed).train, TRAIN_DAYS_PER_FORM, Random(f"pairs {seed}"))
 
 
 def dev_pairs(seed: int = 1) -> list[tuple[str, str]]:
     """Return what is validated on, a few days for each form."""
-    return _sampled_pairs(split(seed).dev, VALIDATED_A_FORM, Random(f"dev {seed}"))
+    return _sampled_pairs(split(seed).dev, DEV_DAYS_PER_FORM, Random(f"dev {seed}"))
 
 
-def unseen(seed: int = 1) -> list[Written]:
+def unseen(seed: int = 1) -> list[DatePair]:
     """Return the thousand days of the test in every form; some forms write the same lines."""
     test = split(seed).test
-    return [_written(form, day) for form in forms() for day in test]
+    return [_date_pair(form, day) for form in forms() for day in test]
 
 
 def examples(seed: int = 1) -> list[tuple[str, str]]:
     """Return some days of the test in various scripts, each with what should come out."""
     example_forms = [form for name in EXAMPLE_FORMS for form in forms() if form[:2] == name]
     return [
-        _written(form, day)[2:] for form, day in zip(example_forms, split(seed).test, strict=False)
+        _date_pair(form, day)[2:]
+        for form, day in zip(example_forms, split(seed).test, strict=False)
     ]
 
 
-def exact(rows: Iterable[Written], outputs: Mapping[str, str]) -> dict[tuple[str, str], float]:
+def accuracy(rows: Iterable[DatePair], outputs: Mapping[str, str]) -> dict[tuple[str, str], float]:
     """Return for each locale and format how many of its days came out right, in percent.
 
     `outputs` holds what came out for each source line.
     """
-    right: dict[tuple[str, str], list[bool]] = defaultdict(list)
+    correct: dict[tuple[str, str], list[bool]] = defaultdict(list)
     for row in rows:
-        right[row.locale, row.format].append(outputs[row.source] == row.target)
-    return {form: 100 * sum(answers) / len(answers) for form, answers in right.items()}
+        correct[row.locale, row.format].append(outputs[row.source] == row.target)
+    return {form: 100 * sum(answers) / len(answers) for form, answers in correct.items()}
 
 
 def settings(seed: int = 1) -> Settings:
@@ -197,9 +202,11 @@ def _tells_year(line: str, day: date) -> bool:
     return re.findall(r"\d{3,}", line) == [f"{day.year}"]
 
 
-def _sampled_pairs(days: Sequence[date], a_form: int, rng: Random) -> list[tuple[str, str]]:
-    return [_written(form, day)[2:] for form in forms() for day in rng.sample(days, a_form)]
+def _sampled_pairs(days: Sequence[date], days_per_form: int, rng: Random) -> list[tuple[str, str]]:
+    return [
+        _date_pair(form, day)[2:] for form in forms() for day in rng.sample(days, days_per_form)
+    ]
 
 
-def _written(form: Form, day: date) -> Written:
-    return Written(form.locale, form.format, form.write(day), day.isoformat())
+def _date_pair(form: Form, day: date) -> DatePair:
+    return DatePair(form.locale, form.format, form.write(day), day.isoformat())

@@ -13,7 +13,7 @@ from regard.config.model import (
 from regard.config.settings import DataConfig, SearchConfig, Settings, TrainConfig
 from regard.special_tokens import EOS
 
-LEARNED = (
+PAIRS = (
     ("man", "women"),
     ("black", "white"),
     ("king", "queen"),
@@ -28,7 +28,7 @@ EXAMPLES = (
     ("black", "white"),
     ("up", "down"),
 )
-FILL = "P"
+PADDING = "P"
 LENGTH = 5
 
 WHY = (
@@ -40,34 +40,34 @@ WHY = (
 )
 
 
-def written(word: str, *, filled: bool = True) -> str:
+def source_text(word: str, *, padded: bool = True) -> str:
     """Return a word as the model reads it: padded to five tokens, or unchanged."""
-    return word.ljust(LENGTH, FILL) if filled else word
+    return word.ljust(LENGTH, PADDING) if padded else word
 
 
-def pairs(*, filled: bool = True) -> list[tuple[str, str]]:
+def pairs(*, padded: bool = True) -> list[tuple[str, str]]:
     """Return all that is learned; `mans` is not in it."""
-    return [(written(source, filled=filled), target) for source, target in LEARNED]
+    return [(source_text(source, padded=padded), target) for source, target in PAIRS]
 
 
-def examples(*, filled: bool = True) -> list[tuple[str, str]]:
+def examples(*, padded: bool = True) -> list[tuple[str, str]]:
     """Return what is asked afterwards, with what should come out; without P, `mans` misses it."""
-    return [(written(source, filled=filled), target) for source, target in EXAMPLES]
+    return [(source_text(source, padded=padded), target) for source, target in EXAMPLES]
 
 
-def settings(seed: int = 1, *, filled: bool = True) -> Settings:
+def settings(seed: int = 1, *, padded: bool = True) -> Settings:
     """Return an Elman encoder–decoder of 128 units over one-hot symbols.
 
     A network of one layer has no layers to drop between, so its dropout stands before the
     vocabulary's matrix. There is one validation, at the end: the last weights are the ones kept.
     """
-    sources, targets = zip(*pairs(filled=filled), strict=True)
+    sources, targets = zip(*pairs(padded=padded), strict=True)
     max_steps = 300
     return Settings(
         data=DataConfig(dev_fraction=0.0),
         model=ModelConfig(
-            source=EmbeddingConfig(size=_symbols(sources), one_hot=True),
-            target=EmbeddingConfig(size=_symbols(targets), one_hot=True),
+            source=EmbeddingConfig(size=_vocabulary_size(sources), one_hot=True),
+            target=EmbeddingConfig(size=_vocabulary_size(targets), one_hot=True),
             encoder=RecurrentEncoderConfig(cell="elman", hidden_size=128),
             decoder=PlainDecoderConfig(cell="elman", hidden_size=128, initial_state="copy"),
             readout=ReadoutConfig(dropout=0.5),
@@ -85,6 +85,6 @@ def settings(seed: int = 1, *, filled: bool = True) -> Settings:
     )
 
 
-def _symbols(lines: tuple[str, ...]) -> int:
+def _vocabulary_size(lines: tuple[str, ...]) -> int:
     """Count the symbols of a vocabulary: every character, and the four that begin each one."""
     return EOS + 1 + len(set("".join(lines)))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, final
 
-from regard.config.checks import above, below, refuse, sound
+from regard.config.checks import above, are_valid, below, refuse
 
 Seconds = Annotated[float, above(0), below(1_000_000)]
 
@@ -48,7 +48,7 @@ class Limits:
         refuse("serve", self, self._problems())
 
     def _problems(self) -> Iterator[str]:
-        if sound(self, "lines", "queue_lines") and self.lines > self.queue_lines:
+        if are_valid(self, "lines", "queue_lines") and self.lines > self.queue_lines:
             yield (
                 f"lines is {self.lines}; it must be at most queue_lines = {self.queue_lines}. "
                 f"Set queue_lines = {self.lines}."

@@ -19,17 +19,17 @@ Step = Annotated[str, Field(pattern=r"^(0|[1-9][0-9]{0,8})$")]
 MIN_TEMPERATURE = 0.001
 """Smallest temperature except 0: logits divided by less would overflow."""
 
-NOT_IN_A_REQUEST = {"batch_size"}
+SERVER_ONLY = {"batch_size"}
 """Search settings that are the server's own business."""
 
-STRICTER: dict[str, tuple[Bound, ...]] = {
+EXTRA_BOUNDS: dict[str, tuple[Bound, ...]] = {
     "length_penalty": (at_most(10),),
     "temperature": (at_most(100),),
 }
 """Bounds of a request besides those of the settings."""
 
 NOTES = {"temperature": f"Between 0 and {MIN_TEMPERATURE} is refused."}
-CONSTRAINTS = {"at least": "ge", "above": "gt", "at most": "le", "below": "lt"}
+PYDANTIC_BOUNDS = {"at least": "ge", "above": "gt", "at most": "le", "below": "lt"}
 """What pydantic calls each kind of bound."""
 
 
@@ -44,11 +44,11 @@ def search_fields() -> dict[str, Any]:
     types = types_of(SearchConfig)
     current = {
         entry.name: (
-            _type_in_a_request(entry.name, types[entry.name]) | None,
+            _request_type(entry.name, types[entry.name]) | None,
             Field(None, description=" ".join(filter(None, (entry.text, NOTES.get(entry.name))))),
         )
         for entry in document(SearchConfig)
-        if entry.name not in NOT_IN_A_REQUEST
+        if entry.name not in SERVER_ONLY
     }
     return current | dict(_old_fields())
 
@@ -64,7 +64,7 @@ def _old_fields() -> Iterator[tuple[str, Any]]:
             yield name, (bool | None, Field(None, description=description, json_schema_extra=extra))
 
 
-def _type_in_a_request(name: str, hint: Any) -> Any:
+def _request_type(name: str, hint: Any) -> Any:
     """Return a setting's type with its bounds, as pydantic states them."""
     if named_part(hint) is not None:
         # what it may name is known when the request comes
@@ -72,7 +72,9 @@ def _type_in_a_request(name: str, hint: Any) -> Any:
     if (number := number_of(hint)) is None:
         return hint
     kind, bounds = number
-    limits: Any = {CONSTRAINTS[x.words]: x.limit for x in (*bounds, *STRICTER.get(name, ()))}
+    limits: Any = {
+        PYDANTIC_BOUNDS[x.words]: x.limit for x in (*bounds, *EXTRA_BOUNDS.get(name, ()))
+    }
     return Annotated[kind, Field(**limits)]
 
 

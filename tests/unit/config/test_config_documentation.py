@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from regard.config.checks import at_least
-from regard.config.documentation import document, places, settings_markdown, summary, written
+from regard.config.documentation import document, places, settings_markdown, summary, toml_literal
 from regard.config.model import AttentionConfig, EmbeddingConfig, LuongDecoderConfig, ReadoutConfig
 from regard.config.settings import DataConfig, SearchConfig, TextConfig, TrainConfig
 
@@ -78,7 +78,7 @@ def test_a_section_is_told_on_one_line():
 def test_values_are_written_as_toml_writes_them():
     values = [True, 3, 1e-05, 1e16, "h̃", 'a"b\\', ("a", "b")]
     lines = ["true", "3", "1e-05", "1e+16", '"h̃"', '"a\\"b\\\\"', '["a", "b"]']
-    assert [written(value) for value in values] == lines
+    assert [toml_literal(value) for value in values] == lines
 
 
 def test_every_section_has_its_place():

@@ -67,7 +67,7 @@ def test_every_word_and_character_is_trained_on():
 
 
 def test_every_english_word_but_do_and_does_is_a_content_word():
-    content = apples.content()
+    content = apples.word_characters()
     words = {word for sentence in apples.family() for word in sentence.target.split()}
     assert words - content.keys() == {"do", "does"}
     assert content.keys() <= words
