@@ -1,4 +1,4 @@
-"""`regard check`: what a file of pairs looks like, before training."""
+"""`regard check`: a report on a file of pairs, before training."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,19 +22,18 @@ BLOCK_PAIRS = 1000
 def check(
     pairs: Pairs = None,
     dev: Annotated[
-        Path | None, file_option("dev", "Validation pairs, to see what is in both.", "PAIRS")
+        Path | None,
+        file_option("dev", "Validation pairs; report what they share with PAIRS.", "PAIRS"),
     ] = None,
     source: SourceFile = None,
     target: TargetFile = None,
     columns: ColumnNames = None,
-    format_: Annotated[
-        str, choice("format", "For people or for programs.", "text", "json")
-    ] = "text",
+    format_: Annotated[str, choice("format", "Output format.", "text", "json")] = "text",
 ) -> None:
     """Report on a file of pairs before training.
 
-    Counts, bad lines, duplicates, lengths, oddities, and what would be chosen. The exit code is 2
-    where a line is bad, or where there are too few to learn from.
+    Prints counts, bad lines, duplicates, lengths, oddities and the automatic settings. The exit
+    code is 2 if a line is bad, or if there are too few pairs to train on.
     """
     from regard.data import corpus_check as checker
     from regard.data.pairs import Columns, read_pairs
@@ -49,7 +48,7 @@ def check(
     observer = _Observer()
     findings = checker.check(observer.observe(pairs_source.scan()), dev=dev_pairs)
     if not findings.pairs and findings.bad_lines.count == 1:
-        # one sentence says it all: there is no such file, or nothing in it
+        # the file is missing or empty: one sentence says it all
         raise observer.first_errors[0]
     profile = observer.profile()
     problem = too_few(profile, dev=dev is not None)
@@ -64,10 +63,10 @@ def check(
     else:
         print(checker.render(findings), end="")
         if automatic:
-            print("\nwould be chosen:", *automatic, sep="\n  ")
+            print("\nautomatic settings:", *automatic, sep="\n  ")
     if problem:
         raise DataError(pairs_source.name, None, problem)
-    # of a file that ends too early, no line can be skipped
+    # --skip-bad-lines does not help if the file is truncated
     if format_ == "text" and not observer.ends_early:
         extra: list[object] = [] if dev is None else ["--dev", dev]
         extra += ["--skip-bad-lines"] if findings.bad_lines.count else []
@@ -77,7 +76,7 @@ def check(
 
 
 class _Observer:
-    """Profiles the pairs that the checker reads, so that they are read once."""
+    """Profiles the pairs while the checker reads them, so they are read only once."""
 
     def __init__(self) -> None:
         from regard.pipeline.corpus_profile import CorpusProfile
@@ -88,7 +87,7 @@ class _Observer:
         self._block: list[tuple[str, str]] = []
 
     def observe(self, pairs: "Iterable[Pair | DataError]") -> "Iterator[Pair | DataError]":
-        """Yield pairs and errors as they come."""
+        """Yield pairs and errors unchanged."""
         for pair in pairs:
             if isinstance(pair, Exception):
                 self.first_errors = self.first_errors or [pair]

@@ -1,4 +1,4 @@
-"""`regard demo`: small tasks that are learned while one looks on."""
+"""`regard demo`: trains a model on a small task and shows what it learned."""
 
 import sys
 from dataclasses import dataclass
@@ -19,19 +19,17 @@ if TYPE_CHECKING:
 def demo(
     context: typer.Context,
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="dates, words, beer or apples.")
+        str, typer.Argument(metavar="NAME", help="The task: dates, words, beer or apples.")
     ] = "dates",
-    seed: Annotated[
-        str, options.whole_number("seed", "Where the randomness of training begins.", 0)
-    ] = "1",
+    seed: Annotated[str, options.whole_number("seed", "Random seed of training.", 0)] = "1",
     out: Annotated[
-        Path | None, options.file_option("out", "The model file; else demo-NAME.regard.", "FILE")
+        Path | None, options.file_option("out", "Model file. Default: demo-NAME.regard.", "FILE")
     ] = None,
     overwrite: Annotated[
-        bool, options.flag("overwrite", "Write over an older --out; the default file is.")
+        bool, options.flag("overwrite", "Overwrite an existing --out; the default file always is.")
     ] = False,
 ) -> None:
-    """Learn a small task while one looks on."""
+    """Train a model on a small task and show what it learned."""
     demos = {"dates": _dates, "words": _words, "beer": _beer, "apples": _apples}
     if name not in demos:
         raise ConfigError("demo", [unknown_choice("name", name, demos)])
@@ -41,7 +39,7 @@ def demo(
 
 @dataclass(frozen=True)
 class _DemoRun:
-    """Where the model of a demo goes, and the arguments of the command."""
+    """A demo's model file, and the arguments of its command."""
 
     path: Path
     overwrite: bool
@@ -55,7 +53,7 @@ class _DemoRun:
         *,
         save: bool = True,
     ) -> "Translator":
-        """Learn, from the beginning."""
+        """Train a model from scratch."""
         from regard.config.toml import to_tree
         from regard.pipeline import TrainRequest, run
         from regard.pipeline.pairs_source import PairsSource
@@ -81,9 +79,9 @@ def _dates(seed: int, demo_run: _DemoRun) -> None:
 
     translator = demo_run.train(dates.pairs(seed), dates.dev_pairs(seed), dates.settings(seed))
     unseen = dates.unseen(seed)
-    # some locales format a day equally: such a line is translated once
+    # some locales write a day the same way: translate each line once
     lines = list(dict.fromkeys(date.source for date in unseen))
-    print(f"reading {len(lines):,} dates of 1,000 days it has never seen", file=sys.stderr)
+    print(f"translating {len(lines):,} dates of 1,000 held-out days", file=sys.stderr)
     with progress_bar(len(lines)) as advance:
         answers = translator.translate(lines, beam_size=1, progress=advance)
     accuracy = dates.accuracy(unseen, {answer.source: answer.text for answer in answers})
@@ -91,8 +89,9 @@ def _dates(seed: int, demo_run: _DemoRun) -> None:
     locales = len({locale for locale, _ in accuracy})
     mean = sum(accuracy.values()) / len(accuracy)
     print(
-        f"\n{mean:.2f} % of 1,000 days that were never trained on are right, in {len(accuracy)} "
-        f"formats of {locales} locales; the hardest, {' '.join(worst)}, {accuracy[worst]:.1f} %\n"
+        f"\n{mean:.2f} % of the dates of 1,000 held-out days are correct, in {len(accuracy)} "
+        f"formats of {locales} locales; the lowest is {accuracy[worst]:.1f} %, for "
+        f"{' '.join(worst)}\n"
     )
     examples = translator.translate([source for source, _ in dates.examples(seed)])
     _print_answers(examples)
@@ -109,7 +108,7 @@ def _words(seed: int, demo_run: _DemoRun) -> None:
         pairs = words.pairs(padded=padded)
         settings = words.settings(seed, padded=padded)
         translator = demo_run.train(pairs, pairs, settings, save=padded)
-        print(f"\n{'padded to five tokens with P:' if padded else 'as they are written:'}")
+        print(f"\n{'padded to five tokens with P:' if padded else 'without padding:'}")
         sources = [source for source, _ in words.examples(padded=padded)]
         for answer in translator.translate(sources):
             print(f"  {answer.source.rstrip(words.PADDING)} → {answer.text}")
@@ -135,7 +134,7 @@ def _apples(seed: int, demo_run: _DemoRun) -> None:
     unseen = apples.unseen()
     answers = translator.translate([sentence.source for sentence in unseen])
     num_correct = sum(a.text == s.target for a, s in zip(answers, unseen, strict=True))
-    print(f"\n{num_correct:,} of {len(unseen):,} sentences that were never trained on are right\n")
+    print(f"\n{num_correct:,} of {len(unseen):,} held-out sentences are correct\n")
     _print_answers(answers[:4])
     _draw(answers[0])
     print(f"\n{apples.WHY}")
@@ -148,7 +147,7 @@ def _print_answers(answers: "list[Translation]") -> None:
 
 
 def _draw(answer: "Translation") -> None:
-    """Draw where each symbol looked, in color where there is any."""
+    """Draw the attention of each token, in color if the terminal has it."""
     from regard.viz.terminal_heatmap import render
 
     if answer.alignment is not None:

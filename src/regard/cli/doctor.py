@@ -1,4 +1,4 @@
-"""`regard doctor`: what this installation has, what runs on it and why, and one promise tested."""
+"""`regard doctor`: the installation, what runs on it and why, and a test of batch invariance."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,14 +24,14 @@ EXTRAS = {
 def doctor(
     model: Annotated[
         Path | None,
-        file_argument("[MODEL]", "A model file: show what runs for it instead of for every op."),
+        file_argument("[MODEL]", "A model file: show what runs for its parts."),
     ] = None,
 ) -> None:
     """Show what this installation has, and which implementations run.
 
-    Devices, extras and kernels; and whether a line's output depends on its neighbours here. The
-    exit code is 1 if it does. With a model file: what runs for each part of this model, on a CPU
-    and on a GPU, and why nothing faster does.
+    Lists devices, optional packages and kernels, and tests whether a line's output depends on the
+    other lines of its batch; if it does, the exit code is 1. With a model file: lists what runs
+    for each part of the model, on a CPU and on a GPU, and why nothing faster does.
     """
     if model is None:
         _examine_installation()
@@ -81,7 +81,7 @@ def _examine_installation() -> None:
     verdicts = _invariance()
     for preset, same in verdicts.items():
         verdict = "the same to the last bit" if same else "NOT the same: please report this machine"
-        print(f"{preset}: a line alone and among 40 others is {verdict}")
+        print(f"{preset}: a line decoded alone and in a batch of 41 is {verdict}")
     options.hint("regard", "demo", "dates")
     if not all(verdicts.values()):
         raise typer.Exit(1)
@@ -97,7 +97,7 @@ def _installed(package: str) -> str | None:
 
 
 def _decoders() -> list[tuple[str, str, str]]:
-    """Return how each recurrent decoder with attention unrolls, and with which settings."""
+    """Return how recurrent decoders with attention unroll, for each of several settings."""
     from regard.kernels import Call
     from regard.models import build, preset
 
@@ -129,7 +129,7 @@ def _decoders() -> list[tuple[str, str, str]]:
 
 
 def _invariance() -> dict[str, bool]:
-    """Decode random lines alone and together with random models; say whether bits differ."""
+    """Decode random lines alone and in a batch; say for each preset whether all bits are equal."""
     import numpy as np
     import torch
 

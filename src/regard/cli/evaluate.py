@@ -1,4 +1,4 @@
-"""`regard evaluate`: score one model, or compare two, on pairs that neither was trained on."""
+"""`regard evaluate`: scores one model, or compares two, on held-out pairs."""
 
 import json
 from pathlib import Path
@@ -34,38 +34,36 @@ Files = Annotated[
     list[Path],
     file_argument(
         "MODEL [MODEL] PAIRS",
-        "One model or two, then the pairs (which --source and --target can replace); with "
-        "--ensemble any number of models.",
+        "One or two models, or any number with --ensemble; then the pairs, unless --source and "
+        "--target are used.",
     ),
 ]
 Names = Annotated[
     str,
     typer.Option(
         metavar="NAME,…",
-        help="Which of bleu, chrf, ter, exact, cer, wer and per; bleu:none, bleu:char, bleu:zh and "
-        "bleu:intl cut words otherwise.",
+        help="Metrics: bleu, chrf, ter, exact, cer, wer, per; bleu:none, bleu:char, bleu:zh and "
+        "bleu:intl are BLEU with another tokenizer.",
     ),
 ]
-Ensemble = Annotated[
-    bool, typer.Option("--ensemble", help="Let all models write together, as one.")
-]
+Ensemble = Annotated[bool, typer.Option("--ensemble", help="Evaluate all models as one ensemble.")]
 EachLine = Annotated[
     bool,
-    typer.Option("--each-line", help="Count every line, also where a source comes again."),
+    typer.Option("--each-line", help="Score every line, even if its source repeats."),
 ]
 GoldFile = Annotated[
     Path | None,
     file_option(
         "alignments",
-        "Lines aligned by people, in the place of PAIRS: how often does the attention agree?",
+        "Gold alignments instead of PAIRS: print the alignment error rate of the attention.",
         "GOLD",
     ),
 ]
-Samples = Annotated[str, whole_number("samples", "Draws of the comparison of two models.", 1)]
-Seed = Annotated[str, whole_number("seed", "Where the randomness of the draws begins.", 0)]
+Samples = Annotated[str, whole_number("samples", "Bootstrap samples to compare two models.", 1)]
+Seed = Annotated[str, whole_number("seed", "Random seed of the bootstrap.", 0)]
 
 SEARCH_KEYS = {"beam_size": "beam_sizes", "length_penalty": "length_penalties", "stop": "stops"}
-"""What of a search a score depends on, and what it is called of two models."""
+"""Search settings that a score depends on, with their keys in a comparison of two models."""
 
 
 @options.search_settings("beam_size")
@@ -81,15 +79,13 @@ def evaluate(
     each_line: EachLine = False,
     samples: Samples = "1000",
     seed: Seed = "0",
-    format_: Annotated[
-        str, choice("format", "For people or for programs.", "table", "json")
-    ] = "table",
+    format_: Annotated[str, choice("format", "Output format.", "table", "json")] = "table",
     device: Device = "auto",
     import_: Import = None,
 ) -> None:
     """Score a model on pairs, or compare two.
 
-    All targets of a source are its references, unless every line is to count.
+    All targets of a source are its references, unless --each-line is used.
     """
     from regard.metrics import corpus_scores
     from regard.metrics.paired_bootstrap import paired_bootstrap
@@ -131,7 +127,7 @@ def evaluate(
 
 
 def _search_recipe(translators: "list[Translator]", search: dict[str, Any]) -> dict[str, Any]:
-    """Return how a model searched, or how each of two did."""
+    """Return the search settings of one model, or of both."""
     configs = [one.search_options(**search).config for one in translators]
     if len(configs) == 1:
         return {name: getattr(configs[0], name) for name in SEARCH_KEYS}
@@ -142,7 +138,7 @@ def _search_recipe(translators: "list[Translator]", search: dict[str, Any]) -> d
 
 
 def _groups(models: list[Path], ensemble: bool) -> list[list[Path]]:
-    """Return which models write together: all, or each alone, of which there may be two."""
+    """Return the models of each ensemble; without --ensemble, one or two single models."""
     if len(models) not in (1, 2) and not (ensemble and models):
         raise ConfigError("evaluate", [messages.wrong_number_of_models(len(models))])
     return [models] if ensemble else [[model] for model in models]
@@ -173,18 +169,18 @@ def _print_alignments(files: list[Path], gold: Path, format_: str, device: str) 
 
 
 def _outputs(translator: "Translator", sources: list[str], search: dict[str, Any]) -> list[str]:
-    """Return the texts alone: attention of every line at once would not fit into memory."""
+    """Return only the texts: the attention of all lines would not fit into memory."""
     texts: list[str] = []
     with progress_bar(len(sources)) as progress:
         for first in range(0, len(sources), CHUNK):
             part = sources[first : first + CHUNK]
-            # given no name, or they would stay until the next ones are done
+            # a variable would keep these translations alive during the next call
             texts += [x.text for x in translator.translate(part, progress=progress, **search)]
     return texts
 
 
 def _normalization(translators: "list[Translator]", models: list[Path]) -> str:
-    """Return the Unicode form of the outputs, which is then that of the references too."""
+    """Return the Unicode form of the outputs, to which the references are normalized."""
     forms = [translator.settings.data.normalization for translator in translators]
     if forms[0] != forms[-1]:
         problem = messages.different_normalizations((models[0], models[1]), (forms[0], forms[1]))
@@ -193,7 +189,7 @@ def _normalization(translators: "list[Translator]", models: list[Path]) -> str:
 
 
 class _TestSet:
-    """Each source once, with all of its targets, or every line; and the fingerprint of all."""
+    """Each source once with all of its targets, or every line; and the fingerprint of the pairs."""
 
     def __init__(self, source: "PairsSource", normalization: str, *, each_line: bool) -> None:
         from regard.pipeline.input_pairs import read_pairs
@@ -203,7 +199,7 @@ class _TestSet:
         for number, (line, answer) in enumerate(spool.pairs()):
             by_source.setdefault((line, number if each_line else 0), []).append(answer)
         self.sources = [line for line, _ in by_source]
-        # a pair that stands there twice is one reference
+        # duplicate pairs are one reference
         self.references = [list(dict.fromkeys(answers)) for answers in by_source.values()]
         self.fingerprint = profile.fingerprint
 
@@ -246,14 +242,14 @@ def _print_comparison(
 
 
 def _print_recipe(recipe: dict[str, Any], signatures: dict[str, str]) -> None:
-    """Say how to compute the numbers again."""
+    """Print what reproduces the scores."""
     beams, penalties, stops = (
         " and ".join(sorted({str(value) for value in recipe.get(plural, [recipe.get(name)])}))
         for name, plural in SEARCH_KEYS.items()
     )
     unit = "lines" if recipe["each_line"] else "sources"
     print(
-        f"{recipe['lines']:,} {unit}, beam size {beams}, length penalty {penalties}, done when "
+        f"{recipe['lines']:,} {unit}, beam size {beams}, length penalty {penalties}, stop "
         f"{stops}, pairs {recipe['pairs'][:16]}, {recipe['normalization']}"
     )
     for name, signature in signatures.items():

@@ -1,4 +1,4 @@
-"""`regard serve`: models behind HTTP, with the page to play with."""
+"""`regard serve`: serves models over HTTP, with a page to play with."""
 
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -17,34 +17,40 @@ if TYPE_CHECKING:
     from regard.translator import Translator
 
 REQUIRED_PACKAGES = ("fastapi", "uvicorn", "prometheus_client")
-"""What the extra `serve` brings."""
+"""The packages of the extra `serve`."""
+
+AllowHost = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME",
+        help="Another Host name to accept, besides this machine's own; repeatable. Without it, "
+        "a server that other machines can reach accepts any name. /healthz, /readyz and "
+        "/metrics always accept any name.",
+    ),
+]
 
 
 def limit_option(name: str, metavar: str = "N") -> Any:
-    """Return the option of a limit; what it is for, and its default, stand where it is defined."""
+    """Return the option of a limit, with the limit's documentation and default as help."""
     entry = next(entry for entry in document(Limits) if entry.name == name)
-    help_ = f"{entry.text.rstrip('.')} ({entry.default})."
+    help_ = f"{entry.text} Default: {entry.default}."
     option = f"--max-{name}" if name != "batch_lines" else "--batch-lines"
     return typer.Option(option.replace("_", "-"), metavar=metavar, help=help_, show_default=False)
 
 
 def serve(
     models: Annotated[
-        list[Path], file_argument("MODEL", "Model files; each is served by the stem of its name.")
+        list[Path],
+        file_argument(
+            "MODEL", "Model files; each is served under its file name without the ending."
+        ),
     ],
     host: Annotated[
-        str, typer.Option(metavar="NAME", help="The address to listen at; 0.0.0.0 is everywhere.")
+        str,
+        typer.Option(metavar="NAME", help="The address to listen on; 0.0.0.0 for all interfaces."),
     ] = "127.0.0.1",
-    port: Annotated[str, whole_number("port", "The port; 0 takes one that is free.", 0)] = "8000",
-    allow_host: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Another name to be called by, besides this machine's own; may be said several "
-            "times. Without it a wide --host is called by any name; /healthz, /readyz and "
-            "/metrics always are.",
-        ),
-    ] = None,
+    port: Annotated[str, whole_number("port", "The port; 0 picks a free one.", 0)] = "8000",
+    allow_host: AllowHost = None,
     bytes_: Annotated[str | None, limit_option("bytes")] = None,
     lines: Annotated[str | None, limit_option("lines")] = None,
     characters: Annotated[str | None, limit_option("characters")] = None,
@@ -60,7 +66,7 @@ def serve(
 ) -> None:
     """Serve models over HTTP, with a page to play with.
 
-    Ctrl-C or SIGTERM stops it: what was accepted is finished first.
+    Ctrl-C or SIGTERM stops it; accepted requests are finished first.
     """
     limit_options = options.parse_settings(
         bytes=bytes_,

@@ -1,4 +1,4 @@
-"""`regard translate`: lines in, as many lines out."""
+"""`regard translate`: translates lines, one output line for each."""
 
 import json
 import sys
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from regard.translator import Translation
 
 CHUNK = 1024
-"""Lines whose outputs are written together."""
+"""Number of lines whose outputs are written together."""
 
 
 Models = Annotated[list[Path], file_argument("MODEL", "A model file, or several as an ensemble.")]
@@ -25,17 +25,18 @@ Text = Annotated[
     typer.Option(metavar="TEXT", help="One line to translate, instead of standard input."),
 ]
 Prefix = Annotated[
-    str, typer.Option(metavar="TEXT", help="What every output begins with.", show_default=False)
+    str,
+    typer.Option(metavar="TEXT", help="Text that every output begins with.", show_default=False),
 ]
 Ban = Annotated[
     list[str] | None,
-    typer.Option(metavar="TOKEN", help="A token never to generate; may be given several times."),
+    typer.Option(metavar="TOKEN", help="A token never to generate; repeatable."),
 ]
 Unknown = Annotated[
     str,
     choice(
         "unknown",
-        "An unknown token: copy the source token it attends to most, or mark it �.",
+        "For an unknown token: copy the source token it attends to most, or print �.",
         "copy",
         "mark",
     ),
@@ -45,7 +46,7 @@ Format = Annotated[
     str,
     choice(
         "format",
-        "Outputs only; all details as JSON; or the source token that each token attends to most.",
+        "text: outputs only. jsonl: all details. pharaoh: alignments by the strongest attention.",
         *("text", "jsonl", "pharaoh"),
     ),
 ]
@@ -66,9 +67,9 @@ def translate(
 ) -> None:
     """Translate each line of standard input.
 
-    A blank line gives a blank one. At a terminal it asks for lines. With --nbest, a row is line
-    number, score / length^length_penalty (what ranks) and text; no text stands there twice, so that
-    rows may be fewer.
+    A blank line is translated as a blank line. In a terminal, it prompts for lines. With --nbest,
+    a row holds the line number, the ranking score (score / length^length_penalty) and the text;
+    duplicate texts are dropped.
     """
     line = None if text is None else options.check_line("--text", text)
     if same_pattern:
@@ -88,7 +89,7 @@ def translate(
 
 @final
 class _RowWriter:
-    """Lines to rows of output: which model, how it searches, how a row is written."""
+    """Translates lines and prints a row for each output."""
 
     def __init__(
         self,
@@ -103,7 +104,7 @@ class _RowWriter:
         self.translator = load(*models, device=device)
         self.call_options = call_options | {"unknown": unknown}
         self.format = format_
-        # what is wrong with the options is said before anybody types a line
+        # refuse wrong options before the first line is typed
         nbest = self.translator.search_options(**call_options).config.nbest
         self.is_nbest = nbest != 1
         if format_ == "pharaoh":
@@ -119,7 +120,7 @@ class _RowWriter:
             raise ConfigError("translate", problems)
 
     def write(self, lines: list[str], first: int, where: str, progress: Any = None) -> None:
-        """Print the outputs in one go, and what there is to say of them to stderr, by line."""
+        """Print the outputs at once, and their notes with line numbers on stderr."""
         answers = self.translator.translate(lines, progress=progress, **self.call_options)
         rows = []
         for number, answer in enumerate(answers, first):
@@ -141,7 +142,7 @@ class _RowWriter:
 
 
 def _stream(writer: _RowWriter) -> None:
-    """Translate a pipe; it is read to its end first, so that a bad line costs no time."""
+    """Translate a pipe; read it to its end first, to refuse a bad line before any work."""
     from regard.data.pairs import read_lines
 
     lines = [line for _, line in read_lines("-")]
@@ -152,9 +153,9 @@ def _stream(writer: _RowWriter) -> None:
 
 
 def _prompt(writer: _RowWriter) -> None:
-    """Answer line by line, until there are no more."""
-    print("Type a line, Enter translates it; Ctrl-D ends.", file=sys.stderr)
-    # where the output goes to a file, the prompt does not
+    """Prompt for lines and translate each, until the input ends."""
+    print("Type a line and press Enter to translate it; Ctrl-D quits.", file=sys.stderr)
+    # the prompt must not go to an output file
     prompt = "> " if sys.stdout.isatty() else ""
     number = 0
     while True:

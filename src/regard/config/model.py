@@ -1,4 +1,4 @@
-"""The `[model]` settings: parts and sizes; `models/combinations.py` checks what fits together."""
+"""The `[model]` settings: parts and sizes; `models/combinations.py` checks their combinations."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

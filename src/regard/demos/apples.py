@@ -1,8 +1,7 @@
-"""A family of Chinese–English sentences from which attention can learn which word is whose.
+"""Generated Chinese–English sentences from which attention can learn word alignments.
 
-Every sentence is put together from the tables below; a few hundred are trained on, and
-我爱吃苹果 is not among them. Data and settings alone: training is `api`'s part, printing the
-command line's.
+Sentences are combined from the tables below; a few hundred are training pairs, and 我爱吃苹果 is
+held out. The module holds data and settings; `regard.cli.demo` trains and prints.
 """
 
 from hashlib import sha256
@@ -37,18 +36,18 @@ EXAMPLE = ("我爱吃苹果", "i love apples")
 NUM_TRAINED = 384
 
 WHY = (
-    "No sentence tells which characters are whose, but each word comes in many sentences, and "
-    "looking at its own characters is what serves in all of them. "
-    "The decoder starts from nothing and knows of the source only what it has looked at, so its "
+    "No pair says which characters belong to which word, but each word is in many sentences, and "
+    "only attention to its own characters is right in all of them. "
+    "The decoder starts from a zero state and sees the source only through attention, so its "
     "weights are an alignment. "
-    "我爱吃苹果 was never trained on; its words were, in other company."
+    "我爱吃苹果 is not a training sentence; its words are in others."
 )
 
 
 class Sentence(NamedTuple):
-    """A pair, and for each English word the places of its own characters.
+    """A pair, and for each English word the positions of its own characters.
 
-    `do` and `does` have none of their own: what they say is spread over 不 and the pronoun.
+    `do` and `does` have none: their meaning is spread over 不 and the pronoun.
     """
 
     source: str
@@ -57,16 +56,16 @@ class Sentence(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    """A word in both languages; an empty one stands for what a sentence does not have."""
+    """A word in both languages; an empty string if a language has none."""
 
     chinese: str = ""
     english: str = ""
 
 
 def family() -> list[Sentence]:
-    """Return every sentence that the tables make."""
+    """Return every sentence of the tables."""
     adverbs = _pieces(TIMES)
-    # a time stands in front of everything or behind the pronoun; in English that is at the end
+    # a time comes first, or after the pronoun; in English the latter is at the end
     times = [
         (_Piece(), _Piece()),
         *((t, _Piece()) for t in adverbs),
@@ -79,17 +78,17 @@ def family() -> list[Sentence]:
 
 
 def pairs() -> list[tuple[str, str]]:
-    """Return what is trained on."""
+    """Return the training pairs."""
     return [sentence[:2] for sentence in _shuffled()[:NUM_TRAINED]]
 
 
 def unseen() -> list[Sentence]:
-    """Return every sentence that is not trained on, 我爱吃苹果 first."""
+    """Return every held-out sentence, 我爱吃苹果 first."""
     return [*(s for s in family() if s[:2] == EXAMPLE), *_shuffled()[NUM_TRAINED:]]
 
 
 def word_characters() -> dict[str, str]:
-    """Return every English word that has Chinese characters of its own, with those characters."""
+    """Return, for each English word that has its own Chinese characters, these characters."""
     words = {
         english: chinese
         for table in (SUBJECTS, VERBS, ADJECTIVES, OBJECTS, TIMES)
@@ -99,11 +98,11 @@ def word_characters() -> dict[str, str]:
 
 
 def settings(seed: int = 1) -> Settings:
-    """Return Luong's model, read from both ends, its decoder starting from zero, nothing fed back.
+    """Return Luong's model: a bidirectional encoder, a zero initial state, no input feeding.
 
-    Whatever reaches the decoder by another way than attention would blur the alignment: a summary
-    of the source tells it what to write wherever it looks. There is one validation, at the end: the
-    last weights are the ones kept.
+    Any other path from the source to the decoder would blur the alignment: with a summary of the
+    source, the decoder needs no attention. The only validation is at the end, so the last weights
+    are saved.
     """
     max_steps = 300
     return Settings(
@@ -136,7 +135,7 @@ def settings(seed: int = 1) -> Settings:
 
 
 def _shuffled() -> list[Sentence]:
-    """Return the family without 我爱吃苹果, in an order that is as good as random, and fixed."""
+    """Return the family without 我爱吃苹果, in a fixed pseudo-random order."""
     sentences = [sentence for sentence in family() if sentence[:2] != EXAMPLE]
     return sorted(sentences, key=lambda sentence: sha256(sentence.source.encode()).digest())
 
@@ -153,7 +152,7 @@ def _sentence(
     negation: _Piece,
     time: tuple[_Piece, _Piece],
 ) -> Sentence:
-    """Put a sentence together: the same pieces in the order of each language."""
+    """Build a sentence: the same pieces in the order of each language."""
     first, second = time
     singular = subject.english in SINGULAR
     verb, helper = verb_stem, _Piece()
@@ -167,7 +166,7 @@ def _sentence(
         end = len(source) + len(piece.chinese)
         places[piece.chinese] = tuple(range(len(source), end))
         source += piece.chinese
-    # what is not there, and the helper, which Chinese does without
+    # absent pieces, and the auxiliary verb, which Chinese does not have
     places[""] = ()
     english = [
         p for p in (first, subject, helper, negation, verb, adjective, object_, second) if p.english

@@ -1,4 +1,4 @@
-"""From a body to an answer: what the routes of the app do."""
+"""The handlers of the app's routes: from a request body to a response."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ from regard.server.validation_errors import validation_message
 from regard.translator import PreparedLine, Translator
 
 LINES_PER_TURN = 16
-"""Lines that are read before anybody else gets a turn."""
+"""Number of lines prepared before other requests get a turn."""
 
 Body = TypeVar("Body", TranslateRequest, RescoreRequest)
 
@@ -61,7 +61,7 @@ class Service:
                 503, messages.STOPPING_NO_REQUESTS, {"Retry-After": "5", "Connection": "close"}
             )
         if self.open >= self.limits.queue_lines:
-            # their bodies are kept, also of clients that are slow
+            # the bodies of open requests are in memory, even if their clients are slow
             detail = messages.too_many_open_requests(self.open)
             raise ProblemError(429, detail, {"Retry-After": "1", "Connection": "close"})
         self.open += 1
@@ -80,7 +80,7 @@ class Service:
         return Response(b"".join((head, b",".join(answers), b"]}")), 200, None, "application/json")
 
     async def _wait(self, request: Request, job: TranslationJob, name: str) -> list[bytes]:
-        """Wait for the worker; a client that is gone, or out of time, has its lines dropped."""
+        """Wait for the worker; drop the lines if the client disconnects or the deadline passes."""
         self.worker.submit(job)
         self.metrics.lines.labels(name).inc(len(job.lines))
         disconnect = asyncio.ensure_future(wait_for_disconnect(request))
@@ -148,7 +148,7 @@ class Service:
     def _check_tokens(
         self, translator: Translator, where: str, target: str | Sequence[str | None]
     ) -> None:
-        """Keep a target, or its beginning, from being longer than any that may be searched for."""
+        """Refuse a target or prefix that is longer than the search could generate."""
         tokens = translator.target.tokenize(target) if isinstance(target, str) else target
         most = self._max_target_length(translator)
         if len(tokens) > most:
@@ -161,7 +161,7 @@ class Service:
         return max(self.limits.length, translator.settings.search.max_length)
 
     def _refuse_search(self, translator: Translator, settings: Mapping[str, Any]) -> None:
-        """Keep one request from taking the worker for itself."""
+        """Refuse search settings that would block the worker for long."""
         own = translator.settings.search
         beam, length = (
             max(self.limits.beam_size, own.beam_size),
@@ -178,7 +178,7 @@ class Service:
 
 
 def describe_model(name: str, translator: Translator) -> dict[str, Any]:
-    """Return what is known of a model."""
+    """Describe a model for `GET /v1/models`."""
     attention_shape = translator.models[0].decoder.attention_shape
     sides = {"source": translator.source, "target": translator.target}
     return {
@@ -193,13 +193,13 @@ def describe_model(name: str, translator: Translator) -> dict[str, Any]:
         "parameters": sum(p.numel() for m in translator.models for p in m.parameters()),
         "max_source_length": translator.max_source_length,
         "search": asdict(translator.settings.search),
-        # a file from elsewhere may hold what Python writes and JSON does not know
+        # the summary of a foreign file may hold NaN, which JSON does not know
         "summary": json.loads(json.dumps(translator.summary), parse_constant=lambda _: None),
     }
 
 
 def _response_fields(fields: TranslateRequest | RescoreRequest) -> ResponseFields:
-    """Return what to write; the layers are attention too."""
+    """Return the fields of the response; `layers` includes the attention."""
     return ResponseFields(fields.attention or fields.layers, fields.influence, fields.layers)
 
 
@@ -217,11 +217,11 @@ def _parse(schema: type[Body], content: bytes) -> Body:
 async def _prepare(
     translator: Translator, lines: Sequence[str], options: Mapping[str, Any]
 ) -> list[PreparedLine]:
-    """Tokenize lines, a few at a time; what the model cannot take is refused."""
+    """Tokenize lines, a few at a time; refuse what the model cannot translate."""
     prepared: list[PreparedLine] = []
     try:
         if not lines:
-            # wrong options are refused all the same
+            # refuse wrong options even without lines
             checked = options.keys() - {"pin", "unknown"}
             translator.search_options(**{name: options[name] for name in checked})
         for first in range(0, len(lines), LINES_PER_TURN):
