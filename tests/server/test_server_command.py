@@ -159,8 +159,8 @@ def test_its_help_tells_every_limit_with_its_default_and_imports_no_server():
     assert imported == "[]"
     text = " ".join(" ".join(help_lines).split())
     assert "--max-lines N Maximum number of lines, or pairs, in a request. Default: 256." in text
-    batch = "Maximum number of lines in a batch, from any requests; 1 computes each"
-    assert f"--batch-lines N {batch} line alone (32)." in text
+    batch = "Maximum number of lines in a batch, from any requests. 1 disables batching."
+    assert f"--batch-lines N {batch} Default: 32." in text
 
 
 def test_a_server_for_others_may_be_called_by_any_name_or_those_it_is_told():

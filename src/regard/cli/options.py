@@ -250,7 +250,9 @@ def pairs_source(
         raise ConfigError("data", [messages.NO_PAIRS])
     # as text: a path that is "-" is not equal to "-"
     paths = (None if file is None else str(file) for file in (pairs, source, target))
-    return PairsSource(*paths, None if columns is None else " ".join(columns))
+    pairs_path, source_path, target_path = paths
+    column_names = None if columns is None else " ".join(columns)
+    return PairsSource(pairs_path, source_path, target_path, column_names)
 
 
 def pairs_arguments(source: "PairsSource") -> list[object]:

@@ -78,7 +78,7 @@ def must_be(hint: Any) -> str:
         float: "at least 0 and below 1",
         str: "text on one line",
     }
-    return plain.get(hint, "a section of its own")
+    return plain.get(hint, "a section")
 
 
 def number_of(hint: Any) -> tuple[type[int] | type[float], tuple[Bound, ...]] | None:

@@ -117,7 +117,7 @@ class _TreeReader:
         """Build a section from a tree."""
         if not isinstance(tree, dict):
             name = path or "the tree"
-            self.problems.append(wrong_value(name, printable(tree), "a section of its own"))
+            self.problems.append(wrong_value(name, printable(tree), "a section"))
             return None
         if hint not in KINDS:
             return self.fill(Place(path, None, hint), tree)

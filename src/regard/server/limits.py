@@ -30,7 +30,7 @@ class Limits:
     """Maximum number of lines in the queue; more requests must retry later."""
 
     batch_lines: int = 32
-    """Maximum number of lines in a batch, from any requests."""
+    """Maximum number of lines in a batch, from any requests. 1 disables batching."""
 
     beam_size: int = 20
     """Maximum beam_size of a request. A larger one of the model is allowed."""

@@ -61,7 +61,7 @@ def test_what_a_section_extends_comes_first_and_may_be_told_anew():
         ("share", "at least 0 and below 1", "0.5", "How much, and of what."),
         ("names", "a list of a or b", '["b"]', "Which ones."),
         ("count", "a whole number, at least 0", "0", "How often."),
-        ("inner", "a section of its own", "{}", "What is inside."),
+        ("inner", "a section", "{}", "What is inside."),
     ]
 
 
