@@ -163,7 +163,7 @@ def _print_alignments(files: list[Path], gold: Path, format_: str, device: str) 
             ("metric", files[0].name, "better is"), ("aer", f"{score.value:.2f}", "lower")
         )
     )
-    print(f"{len(golds):,} lines, {skipped_links:,} links past the end of a line left out")
+    print(f"{len(golds):,} lines, {skipped_links:,} links past the end of a line skipped")
     print(f"aer: {score.signature}")
     options.hint("regard", "show", files[0], *options.positional(" ".join(golds[0].source)))
 
@@ -236,7 +236,7 @@ def _print_comparison(
         )
         for comparison in comparisons
     ]
-    head = ("metric", *recipe["models"], "difference", "95 % of draws", "p", "better is")
+    head = ("metric", *recipe["models"], "difference", "95 % interval", "p", "better is")
     print(options.table(head, *rows))
     _print_recipe(recipe, {comparison.name: comparison.signature for comparison in comparisons})
 

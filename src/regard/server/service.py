@@ -139,20 +139,20 @@ class Service:
             raise ProblemError(413, messages.too_many(name, count, self.limits.lines))
 
     def _refuse_long(self, name: str, *texts: str) -> None:
-        most = self.limits.characters
+        limit = self.limits.characters
         for number, text in enumerate(texts, start=1):
-            if len(text) > most:
+            if len(text) > limit:
                 where = messages.numbered(name, number, len(texts))
-                raise ProblemError(422, messages.too_long(where, len(text), "characters", most))
+                raise ProblemError(422, messages.too_long(where, len(text), "characters", limit))
 
     def _check_tokens(
         self, translator: Translator, where: str, target: str | Sequence[str | None]
     ) -> None:
         """Refuse a target or prefix that is longer than the search could generate."""
         tokens = translator.target.tokenize(target) if isinstance(target, str) else target
-        most = self._max_target_length(translator)
-        if len(tokens) > most:
-            raise ProblemError(422, messages.too_long(where, len(tokens), "tokens", most))
+        limit = self._max_target_length(translator)
+        if len(tokens) > limit:
+            raise ProblemError(422, messages.too_long(where, len(tokens), "tokens", limit))
         if "" in tokens and "" not in translator.target.vocabulary:
             raise ProblemError(422, messages.empty_token(where))
 
@@ -167,8 +167,8 @@ class Service:
             max(self.limits.beam_size, own.beam_size),
             self._max_target_length(translator),
         )
-        most = {"beam_size": beam, "nbest": beam, "max_length": length, "min_length": length}
-        for name, limit in most.items():
+        limits = {"beam_size": beam, "nbest": beam, "max_length": length, "min_length": length}
+        for name, limit in limits.items():
             number = settings.get(name, 0)
             if number > limit:
                 raise ProblemError(422, messages.above_limit(name, number, limit))
