@@ -114,7 +114,7 @@ def test_a_pinned_step_looks_there_and_nowhere_else(visit, models):
     pinned = models["bahdanau2015"].translate("1234", beam_size=5, pin={0: 1})
     assert page.text() == pinned.text != "4321"
     assert page.scores() == list(pinned.token_scores)
-    assert "looks at" in page.text(".chip span")
+    assert "attends to" in page.text(".chip span")
     page.see("pinned")
     page.pin(0, 1)
     assert page.text() == "4321"
@@ -270,4 +270,4 @@ def test_where_the_clipboard_is_closed_the_old_way_copies(visit):
     page.page.wait_for_function(
         "() => document.querySelector('#copy-status').textContent.includes('not')"
     )
-    assert page.text("#copy-status") == "The browser did not allow the page to copy."
+    assert page.text("#copy-status") == "The browser did not allow copying."

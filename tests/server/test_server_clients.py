@@ -50,7 +50,7 @@ def test_a_queue_that_is_full_asks_to_come_again(serve, slow, eventually):
         # three lines wait at half a line a second
         worker.throughput = 0.5
         answer = client.post("/v1/translate", json={"text": ["abc", "b"]})
-        sentence = "The queue has no room: 3 lines wait, the request has 2, and the limit is 4. "
+        sentence = "The queue is full: 3 lines wait, the request has 2, and the limit is 4. "
         assert problem(answer, 429) == f"{sentence}Try again later."
         assert answer.headers["retry-after"] == "6"
         # what was refused was not taken on

@@ -130,7 +130,7 @@ def test_a_port_that_this_user_may_not_take_is_refused(monkeypatch, capsys):
 def test_two_models_of_one_name_are_refused(capsys):
     assert main(["serve", "a/m.regard", "b/m.regard"]) == 2
     assert capsys.readouterr().err == (
-        "regard: serve: a/m.regard and b/m.regard have one name, m. Rename one of the files.\n"
+        "regard: serve: a/m.regard and b/m.regard have the same name, m. Rename one of the files.\n"
     )
 
 
@@ -158,9 +158,9 @@ def test_its_help_tells_every_limit_with_its_default_and_imports_no_server():
     *help_lines, imported = run.stdout.splitlines()
     assert imported == "[]"
     text = " ".join(" ".join(help_lines).split())
-    assert "--max-lines N Maximum number of lines, or pairs, in a request (256)." in text
-    batch = "Maximum number of lines in a batch, from any requests; 1 computes each"
-    assert f"--batch-lines N {batch} line alone (32)." in text
+    assert "--max-lines N Maximum number of lines, or pairs, in a request. Default: 256." in text
+    batch = "Maximum number of lines in a batch, from any requests. 1 disables batching."
+    assert f"--batch-lines N {batch} Default: 32." in text
 
 
 def test_a_server_for_others_may_be_called_by_any_name_or_those_it_is_told():

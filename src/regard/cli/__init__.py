@@ -1,4 +1,4 @@
-"""The command line: one file a command, and the only room that writes to stdout."""
+"""The command line: one file per command, and the only package that writes to stdout."""
 
 import io
 import os
@@ -25,7 +25,7 @@ from regard.cli.translate import translate
 from regard.errors import RegardError
 
 UsageError = cast(type[typer.BadParameter], typer.BadParameter.__mro__[1])
-"""What typer raises, under no name of its own, for words that are no command line."""
+"""The base class of typer's errors in a command line, which typer does not export."""
 
 COMMANDS: dict[str, Callable[..., None]] = {
     command.__name__: command
@@ -46,23 +46,23 @@ COMMANDS: dict[str, Callable[..., None]] = {
 
 app = typer.Typer(
     name="regard",
-    help="Learn to turn one sequence into another from pairs of lines, and see where it looked.",
+    help="Train sequence-to-sequence models on pairs of lines, and see where they look.",
     add_completion=False,
-    # typer's own option would load a library that checks types, before any help is printed
+    # typer's own --help imports a type checker first, which is slow
     add_help_option=False,
-    # plain text: it can be read in any terminal, and answers twice as fast
+    # plain text is readable in every terminal and prints twice as fast
     rich_markup_mode=None,
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(requested: bool) -> None:
+    if requested:
         print(f"regard {__version__}")
         raise typer.Exit
 
 
-def _help(context: typer.Context, wanted: bool) -> None:
-    if wanted:
+def _help(context: typer.Context, requested: bool) -> None:
+    if requested:
         print(context.get_help())
         raise typer.Exit
 
@@ -75,11 +75,14 @@ def root(
     help_: Annotated[
         bool,
         typer.Option(
-            "--help", callback=_help, is_eager=True, help="Show this message; also of a command."
+            "--help",
+            callback=_help,
+            is_eager=True,
+            help="Show this help, or after a command the help of the command.",
         ),
     ] = False,
 ) -> None:
-    """Hold the options of every command."""
+    """Define the options that stand before a command."""
 
 
 for command in COMMANDS.values():
@@ -87,62 +90,62 @@ for command in COMMANDS.values():
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command line and return its exit code; what is refused is a sentence and 2."""
-    # threads that wait should spin but briefly: on a busy machine long spinning is many times
-    # slower, on a quiet one none at all costs a quarter
+    """Run a command line and return its exit code; refusals are printed and return 2."""
+    # waiting threads spin only briefly: long spinning is many times slower on a busy machine, and
+    # no spinning costs a quarter on an idle one
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", "4000")
-    # of a GPU's memory each shape of a batch would keep its own: tens of gigabytes in a run
+    # otherwise the GPU allocator keeps memory for each batch shape: tens of gigabytes in a run
     os.environ.setdefault("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True")
-    typed = list(sys.argv[1:] if arguments is None else arguments)
-    # the two words of --columns may come as one, in quotes
-    words = [
+    argv = list(sys.argv[1:] if arguments is None else arguments)
+    # the two values of --columns may come as one quoted argument
+    args = [
         part
-        for before, word in zip(["", *typed], typed, strict=False)
-        for part in (word.split() if before == "--columns" else [word])
+        for previous, arg in zip(["", *argv], argv, strict=False)
+        for part in (arg.split() if previous == "--columns" else [arg])
     ]
     code = 0
     try:
-        _run(words)
-    except typer.Exit as ended:
-        code = ended.exit_code
+        _run(args)
+    except typer.Exit as exit_request:
+        code = exit_request.exit_code
     except UsageError as error:
-        code = _refused(error.format_message())
-        hint("regard", *(word for word in words[:1] if word in COMMANDS), "--help")
+        code = _print_problems(error.format_message())
+        hint("regard", *(arg for arg in args[:1] if arg in COMMANDS), "--help")
     except RegardError as error:
-        code = _refused(str(error))
+        code = _print_problems(str(error))
     except BrokenPipeError:
-        # whoever read us has read enough; Python would complain of it when it closes stdout
+        # the reader closed the pipe; without this, Python would report it when it closes stdout
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 141
     except OSError as error:
-        code = _refused(f"{error.filename or 'standard output'}: {error.strerror or error}")
+        code = _print_problems(f"{error.filename or 'standard output'}: {error.strerror or error}")
     except KeyboardInterrupt:
         code = 130
     return code
 
 
-def _run(words: list[str]) -> None:
-    """Do what the words say; whatever is in the way is raised."""
-    _speak_utf_8()
+def _run(args: list[str]) -> None:
+    """Parse the arguments and run their command."""
+    _use_utf_8()
     group = get_command(app)
     try:
-        with group.make_context("regard", words.copy() or ["--help"], obj=words) as context:
+        with group.make_context("regard", args.copy() or ["--help"], obj=args) as context:
             group.invoke(context)
     finally:
-        # what cannot be written is to be told here, not by Python as it ends
+        # a failed write should raise here, not when Python exits
         if sys.stdout is not None:
             sys.stdout.flush()
 
 
-def _speak_utf_8() -> None:
-    """Write as lines are read, whatever the locale; a name that is no text is written as it is."""
+def _use_utf_8() -> None:
+    """Write UTF-8 in every locale; a file name that is not UTF-8 is written unchanged."""
     for stream, errors in ((sys.stdout, "surrogateescape"), (sys.stderr, "backslashreplace")):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors=errors)
 
 
-def _refused(problems: str) -> int:
+def _print_problems(problems: str) -> int:
     for problem in problems.split("\n"):
         print(f"regard: {problem}", file=sys.stderr)
     return 2

@@ -1,4 +1,4 @@
-"""`regard check`: what a file of pairs looks like, before training."""
+"""`regard check`: a report on a file of pairs, before training."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,19 +22,18 @@ BLOCK_PAIRS = 1000
 def check(
     pairs: Pairs = None,
     dev: Annotated[
-        Path | None, file_option("dev", "Validation pairs, to see what is in both.", "PAIRS")
+        Path | None,
+        file_option("dev", "Validation pairs; report what they share with PAIRS.", "PAIRS"),
     ] = None,
     source: SourceFile = None,
     target: TargetFile = None,
     columns: ColumnNames = None,
-    format_: Annotated[
-        str, choice("format", "For people or for programs.", "text", "json")
-    ] = "text",
+    format_: Annotated[str, choice("format", "Output format.", "text", "json")] = "text",
 ) -> None:
     """Report on a file of pairs before training.
 
-    Counts, bad lines, duplicates, lengths, oddities, and what would be chosen. The exit code is 2
-    where a line is bad, or where there are too few to learn from.
+    Prints counts, bad lines, duplicates, lengths, oddities and the automatic settings. The exit
+    code is 2 if a line is bad, or if there are too few pairs to train on.
     """
     from regard.data import corpus_check as checker
     from regard.data.pairs import Columns, read_pairs
@@ -44,12 +43,12 @@ def check(
 
     pairs_source = options.pairs_source(pairs, source, target, columns)
     text_columns = pairs_source.columns
-    by_column = None if text_columns is None else Columns.parse(text_columns)
-    dev_pairs = None if dev is None else list(read_pairs(str(dev), columns=by_column))
+    parsed_columns = None if text_columns is None else Columns.parse(text_columns)
+    dev_pairs = None if dev is None else list(read_pairs(str(dev), columns=parsed_columns))
     observer = _Observer()
     findings = checker.check(observer.observe(pairs_source.scan()), dev=dev_pairs)
     if not findings.pairs and findings.bad_lines.count == 1:
-        # one sentence says it all: there is no such file, or nothing in it
+        # the file is missing or empty: one sentence says it all
         raise observer.first_errors[0]
     profile = observer.profile()
     problem = too_few(profile, dev=dev is not None)
@@ -57,25 +56,27 @@ def check(
         () if problem else auto_configure(profile, {}, on_gpu=will_use_gpu({})).reasons
     )
     if format_ == "json":
-        report = findings.to_json() | {"chosen": {one.name: one.value for one in automatic}}
+        report = findings.to_json() | {
+            "chosen": {setting.name: setting.value for setting in automatic}
+        }
         print(json.dumps(report, ensure_ascii=False))
     else:
         print(checker.render(findings), end="")
         if automatic:
-            print("\nwould be chosen:", *automatic, sep="\n  ")
+            print("\nautomatic settings:", *automatic, sep="\n  ")
     if problem:
         raise DataError(pairs_source.name, None, problem)
-    # of a file that ends too early, no line can be skipped
+    # --skip-bad-lines does not help if the file is truncated
     if format_ == "text" and not observer.ends_early:
-        more: list[object] = [] if dev is None else ["--dev", dev]
-        more += ["--skip-bad-lines"] if findings.bad_lines.count else []
-        options.hint("regard", "train", *options.words(pairs_source), *more)
+        extra: list[object] = [] if dev is None else ["--dev", dev]
+        extra += ["--skip-bad-lines"] if findings.bad_lines.count else []
+        options.hint("regard", "train", *options.pairs_arguments(pairs_source), *extra)
     if findings.bad_lines.count:
         raise typer.Exit(2)
 
 
 class _Observer:
-    """Profiles the pairs that the checker reads, so that they are read once."""
+    """Profiles the pairs while the checker reads them, so they are read only once."""
 
     def __init__(self) -> None:
         from regard.pipeline.corpus_profile import CorpusProfile
@@ -83,22 +84,22 @@ class _Observer:
         self.first_errors: list[DataError] = []
         self.ends_early = False
         self._profile = CorpusProfile("NFC")
-        self._waiting: list[tuple[str, str]] = []
+        self._block: list[tuple[str, str]] = []
 
     def observe(self, pairs: "Iterable[Pair | DataError]") -> "Iterator[Pair | DataError]":
-        """Yield pairs and errors as they come."""
+        """Yield pairs and errors unchanged."""
         for pair in pairs:
             if isinstance(pair, Exception):
                 self.first_errors = self.first_errors or [pair]
                 self.ends_early = self.ends_early or pair.ends_reading
             else:
-                self._waiting.append((pair.source, pair.target))
-                if len(self._waiting) == BLOCK_PAIRS:
+                self._block.append((pair.source, pair.target))
+                if len(self._block) == BLOCK_PAIRS:
                     self.profile()
             yield pair
 
     def profile(self) -> "CorpusProfile":
         """Return the profile of the pairs so far."""
-        self._profile.add_pairs(self._waiting)
-        self._waiting = []
+        self._profile.add_pairs(self._block)
+        self._block = []
         return self._profile

@@ -1,4 +1,4 @@
-"""`regard demo`: small tasks that are learned while one looks on."""
+"""`regard demo`: trains a model on a small task and shows what it learned."""
 
 import sys
 from dataclasses import dataclass
@@ -19,33 +19,31 @@ if TYPE_CHECKING:
 def demo(
     context: typer.Context,
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="dates, words, beer or apples.")
+        str, typer.Argument(metavar="NAME", help="The task: dates, words, beer or apples.")
     ] = "dates",
-    seed: Annotated[
-        str, options.whole("seed", "Where the randomness of training begins.", 0)
-    ] = "1",
+    seed: Annotated[str, options.whole_number("seed", "Random seed of training.", 0)] = "1",
     out: Annotated[
-        Path | None, options.file_option("out", "The model file; else demo-NAME.regard.", "FILE")
+        Path | None, options.file_option("out", "Model file. Default: demo-NAME.regard.", "FILE")
     ] = None,
     overwrite: Annotated[
-        bool, options.flag("overwrite", "Write over an older --out; the default file is.")
+        bool, options.flag("overwrite", "Overwrite an existing --out; the default file always is.")
     ] = False,
 ) -> None:
-    """Learn a small task while one looks on."""
-    plays = {"dates": _dates, "words": _words, "beer": _beer, "apples": _apples}
-    if name not in plays:
-        raise ConfigError("demo", [unknown_choice("name", name, plays)])
+    """Train a model on a small task and show what it learned."""
+    demos = {"dates": _dates, "words": _words, "beer": _beer, "apples": _apples}
+    if name not in demos:
+        raise ConfigError("demo", [unknown_choice("name", name, demos)])
     path = out or Path(f"demo-{name}.regard")
-    plays[name](int(seed), _Stage(path, overwrite or out is None, context.obj))
+    demos[name](int(seed), _DemoRun(path, overwrite or out is None, context.obj))
 
 
 @dataclass(frozen=True)
-class _Stage:
-    """Where the model of a demo goes, and the arguments of the command."""
+class _DemoRun:
+    """A demo's model file, and the arguments of its command."""
 
     path: Path
     overwrite: bool
-    words: list[str]
+    args: list[str]
 
     def train(
         self,
@@ -55,7 +53,7 @@ class _Stage:
         *,
         save: bool = True,
     ) -> "Translator":
-        """Learn, from the beginning."""
+        """Train a model from scratch."""
         from regard.config.toml import to_tree
         from regard.pipeline import TrainRequest, run
         from regard.pipeline.pairs_source import PairsSource
@@ -70,57 +68,58 @@ class _Stage:
             )
         )
         if outcome.translator is None:
-            options.hint("regard", *self.words)
+            options.hint("regard", *self.args)
             raise typer.Exit(128 + (outcome.stopped_by or 2))
         return outcome.translator
 
 
-def _dates(seed: int, stage: _Stage) -> None:
+def _dates(seed: int, demo_run: _DemoRun) -> None:
     from regard.cli.progress import progress_bar
     from regard.demos import dates
 
-    translator = stage.train(dates.pairs(seed), dates.dev_pairs(seed), dates.settings(seed))
+    translator = demo_run.train(dates.pairs(seed), dates.dev_pairs(seed), dates.settings(seed))
     unseen = dates.unseen(seed)
-    # some locales format a day equally: such a line is translated once
+    # some locales write a day the same way: translate each line once
     lines = list(dict.fromkeys(date.source for date in unseen))
-    print(f"reading {len(lines):,} dates of 1,000 days it has never seen", file=sys.stderr)
+    print(f"translating {len(lines):,} dates of 1,000 held-out days", file=sys.stderr)
     with progress_bar(len(lines)) as advance:
         answers = translator.translate(lines, beam_size=1, progress=advance)
-    exact = dates.exact(unseen, {answer.source: answer.text for answer in answers})
-    worst = min(exact, key=lambda form: exact[form])
-    locales = len({locale for locale, _ in exact})
+    accuracy = dates.accuracy(unseen, {answer.source: answer.text for answer in answers})
+    worst = min(accuracy, key=lambda form: accuracy[form])
+    locales = len({locale for locale, _ in accuracy})
+    mean = sum(accuracy.values()) / len(accuracy)
     print(
-        f"\n{sum(exact.values()) / len(exact):.2f} % of 1,000 days that were never trained on are "
-        f"right, in {len(exact)} formats of {locales} locales; the hardest, {' '.join(worst)}, "
-        f"{exact[worst]:.1f} %\n"
+        f"\n{mean:.2f} % of the dates of 1,000 held-out days are correct, in {len(accuracy)} "
+        f"formats of {locales} locales; the lowest is {accuracy[worst]:.1f} %, for "
+        f"{' '.join(worst)}\n"
     )
     examples = translator.translate([source for source, _ in dates.examples(seed)])
     _print_answers(examples)
     _draw(examples[1])
     print(f"\n{dates.WHY}")
-    options.hint("regard", "show", stage.path, examples[-1].source)
+    options.hint("regard", "show", demo_run.path, examples[-1].source)
     options.hint("regard", "demo", "apples")
 
 
-def _words(seed: int, stage: _Stage) -> None:
+def _words(seed: int, demo_run: _DemoRun) -> None:
     from regard.demos import words
 
-    for filled in (False, True):
-        learned = words.pairs(filled=filled)
-        settings = words.settings(seed, filled=filled)
-        translator = stage.train(learned, learned, settings, save=filled)
-        print(f"\n{'padded to five tokens with P:' if filled else 'as they are written:'}")
-        sources = [source for source, _ in words.examples(filled=filled)]
+    for padded in (False, True):
+        pairs = words.pairs(padded=padded)
+        settings = words.settings(seed, padded=padded)
+        translator = demo_run.train(pairs, pairs, settings, save=padded)
+        print(f"\n{'padded to five tokens with P:' if padded else 'without padding:'}")
+        sources = [source for source, _ in words.examples(padded=padded)]
         for answer in translator.translate(sources):
-            print(f"  {answer.source.rstrip(words.FILL)} → {answer.text}")
+            print(f"  {answer.source.rstrip(words.PADDING)} → {answer.text}")
     print(f"\n{words.WHY}")
     options.hint("regard", "demo", "beer")
 
 
-def _beer(seed: int, stage: _Stage) -> None:
+def _beer(seed: int, demo_run: _DemoRun) -> None:
     from regard.demos import beer
 
-    translator = stage.train(beer.pairs(), beer.pairs(), beer.settings(seed))
+    translator = demo_run.train(beer.pairs(), beer.pairs(), beer.settings(seed))
     answer = translator.translate(beer.PAIR[0])
     _print_answers([answer])
     _draw(answer)
@@ -128,18 +127,18 @@ def _beer(seed: int, stage: _Stage) -> None:
     options.hint("regard", "demo", "apples")
 
 
-def _apples(seed: int, stage: _Stage) -> None:
+def _apples(seed: int, demo_run: _DemoRun) -> None:
     from regard.demos import apples
 
-    translator = stage.train(apples.pairs(), apples.pairs(), apples.settings(seed))
+    translator = demo_run.train(apples.pairs(), apples.pairs(), apples.settings(seed))
     unseen = apples.unseen()
     answers = translator.translate([sentence.source for sentence in unseen])
-    right = sum(a.text == s.target for a, s in zip(answers, unseen, strict=True))
-    print(f"\n{right:,} of {len(unseen):,} sentences that were never trained on are right\n")
+    num_correct = sum(a.text == s.target for a, s in zip(answers, unseen, strict=True))
+    print(f"\n{num_correct:,} of {len(unseen):,} held-out sentences are correct\n")
     _print_answers(answers[:4])
     _draw(answers[0])
     print(f"\n{apples.WHY}")
-    options.hint("regard", "show", stage.path, unseen[-1].source)
+    options.hint("regard", "show", demo_run.path, unseen[-1].source)
 
 
 def _print_answers(answers: "list[Translation]") -> None:
@@ -148,8 +147,8 @@ def _print_answers(answers: "list[Translation]") -> None:
 
 
 def _draw(answer: "Translation") -> None:
-    """Draw where each symbol looked, in color where there is any."""
+    """Draw the attention of each token, in color if the terminal has it."""
     from regard.viz.terminal_heatmap import render
 
     if answer.alignment is not None:
-        print("\n" + render(answer.alignment, color=options.colored()))
+        print("\n" + render(answer.alignment, color=options.color_depth()))

@@ -1,4 +1,4 @@
-"""`regard doctor`: what this installation has, what runs on it and why, and one promise tested."""
+"""`regard doctor`: the installation, what runs on it and why, and a test of batch invariance."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,14 +24,14 @@ EXTRAS = {
 def doctor(
     model: Annotated[
         Path | None,
-        file_argument("[MODEL]", "A model file: show what runs for it instead of for every op."),
+        file_argument("[MODEL]", "A model file: show what runs for its parts."),
     ] = None,
 ) -> None:
     """Show what this installation has, and which implementations run.
 
-    Devices, extras and kernels; and whether a line's output depends on its neighbours here. The
-    exit code is 1 if it does. With a model file: what runs for each part of this model, on a CPU
-    and on a GPU, and why nothing faster does.
+    Lists devices, optional packages and kernels, and tests whether a line's output depends on the
+    other lines of its batch; if it does, the exit code is 1. With a model file: lists what runs
+    for each part of the model, on a CPU and on a GPU, and why nothing faster does.
     """
     if model is None:
         _examine_installation()
@@ -81,7 +81,7 @@ def _examine_installation() -> None:
     verdicts = _invariance()
     for preset, same in verdicts.items():
         verdict = "the same to the last bit" if same else "NOT the same: please report this machine"
-        print(f"{preset}: a line alone and among 40 others is {verdict}")
+        print(f"{preset}: a line decoded alone and in a batch of 41 is {verdict}")
     options.hint("regard", "demo", "dates")
     if not all(verdicts.values()):
         raise typer.Exit(1)
@@ -97,7 +97,7 @@ def _installed(package: str) -> str | None:
 
 
 def _decoders() -> list[tuple[str, str, str]]:
-    """Return how each recurrent decoder with attention unrolls, and with which settings."""
+    """Return how recurrent decoders with attention unroll, for each of several settings."""
     from regard.kernels import Call
     from regard.models import build, preset
 
@@ -107,29 +107,29 @@ def _decoders() -> list[tuple[str, str, str]]:
         "luong2015": {"num_layers": 1},
     }
     scores = ("additive", "concat", "dot", "scaled_dot", "bilinear", "gaussian", "location")
-    changes: list[dict[str, Any]] = [
+    variants: list[dict[str, Any]] = [
         {},
         *({"cell": cell} for cell in ("gru_before", "gru_after", "lstm", "elman")),
         *({"score": score, "bidirectional": False} for score in scores),
         {"num_layers": 2},
     ]
-    luong: list[dict[str, Any]] = [
+    luong_variants: list[dict[str, Any]] = [
         {"window": "local_m"},
         {"window": "local_p"},
         {"input_feeding": False},
     ]
     rows = []
     for name, sizes_of_preset in tiny_sizes.items():
-        for change in [*changes, *(luong if name == "luong2015" else [])]:
-            decoder = build(preset(name)(**sizes, **{**sizes_of_preset, **change}), 5, 5).decoder
-            named = ", ".join(f"{k} = {v}" for k, v in change.items() if k != "bidirectional")
+        for variant in [*variants, *(luong_variants if name == "luong2015" else [])]:
+            decoder = build(preset(name)(**sizes, **{**sizes_of_preset, **variant}), 5, 5).decoder
+            label = ", ".join(f"{k} = {v}" for k, v in variant.items() if k != "bidirectional")
             unrolling = decoder.explain(Call("cpu"))["decoder"]
-            rows.append((f"{name}, {named}" if named else name, *unrolling))
+            rows.append((f"{name}, {label}" if label else name, *unrolling))
     return rows
 
 
 def _invariance() -> dict[str, bool]:
-    """Decode random lines alone and together with random models; say whether bits differ."""
+    """Decode random lines alone and in a batch; say for each preset whether all bits are equal."""
     import numpy as np
     import torch
 
@@ -138,7 +138,7 @@ def _invariance() -> dict[str, bool]:
     from regard.search import SearchOptions, SearchRequest, search
 
     sizes = {"embedding_size": 24, "hidden_size": 40, "align_size": 24, "readout_size": 24}
-    blocks = {"model_size": 32, "feed_forward_size": 64, "num_heads": 4, "num_layers": 2}
+    transformer_sizes = {"model_size": 32, "feed_forward_size": 64, "num_heads": 4, "num_layers": 2}
     rng = np.random.default_rng(0)
     lines = [rng.integers(4, 30, size=rng.integers(1, 60)) for _ in range(41)]
     requests = [SearchRequest(tuple(line.tolist())) for line in lines]
@@ -147,10 +147,10 @@ def _invariance() -> dict[str, bool]:
         SearchOptions(config=replace(config, batch_size=size)) for size in (41, 1)
     )
     verdicts = {}
-    for name, smaller in (("bahdanau2015", sizes), ("vaswani2017", blocks)):
+    for name, preset_sizes in (("bahdanau2015", sizes), ("vaswani2017", transformer_sizes)):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
-            model = build(preset(name)(**smaller), 30, 30).eval()
+            model = build(preset(name)(**preset_sizes), 30, 30).eval()
         together = search([model], requests, together_options)
         alone = search([model], requests[:8], alone_options)
         verdicts[name] = all(

@@ -1,4 +1,4 @@
-"""`regard evaluate`: score one model, or compare two, on pairs that neither was trained on."""
+"""`regard evaluate`: scores one model, or compares two, on held-out pairs."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ from regard.cli.options import (
     choice,
     file_argument,
     file_option,
-    whole,
+    whole_number,
 )
 from regard.cli.progress import progress_bar
 from regard.cli.translate import CHUNK
@@ -34,37 +34,36 @@ Files = Annotated[
     list[Path],
     file_argument(
         "MODEL [MODEL] PAIRS",
-        "One model or two, then the pairs (which --source and --target can replace); with "
-        "--ensemble any number of models.",
+        "One or two models, or any number with --ensemble; then the pairs, unless --source and "
+        "--target are used.",
     ),
 ]
 Names = Annotated[
     str,
     typer.Option(
         metavar="NAME,…",
-        help="Which of bleu, chrf, ter, exact, cer, wer and per; bleu:none, bleu:char, bleu:zh and "
-        "bleu:intl cut words otherwise.",
+        help="Metrics: bleu, chrf, ter, exact, cer, wer, per; bleu:none, bleu:char, bleu:zh and "
+        "bleu:intl are BLEU with another tokenizer.",
     ),
 ]
-Together = Annotated[
-    bool, typer.Option("--ensemble", help="Let all models write together, as one.")
-]
+Ensemble = Annotated[bool, typer.Option("--ensemble", help="Evaluate all models as one ensemble.")]
 EachLine = Annotated[
     bool,
-    typer.Option("--each-line", help="Count every line, also where a source comes again."),
+    typer.Option("--each-line", help="Score every line, even if its source repeats."),
 ]
 GoldFile = Annotated[
     Path | None,
     file_option(
         "alignments",
-        "Lines aligned by people, in the place of PAIRS: how often does the attention agree?",
+        "Gold alignments instead of PAIRS: print the alignment error rate of the attention.",
         "GOLD",
     ),
 ]
+Samples = Annotated[str, whole_number("samples", "Bootstrap samples to compare two models.", 1)]
+Seed = Annotated[str, whole_number("seed", "Random seed of the bootstrap.", 0)]
 
-
-WAYS = {"beam_size": "beam_sizes", "length_penalty": "length_penalties", "stop": "stops"}
-"""What of a search a score depends on, and what it is called of two models."""
+SEARCH_KEYS = {"beam_size": "beam_sizes", "length_penalty": "length_penalties", "stop": "stops"}
+"""Search settings that a score depends on, with their keys in a comparison of two models."""
 
 
 @options.search_settings("beam_size")
@@ -76,19 +75,17 @@ def evaluate(
     columns: ColumnNames = None,
     metrics: Names = METRICS,
     alignments: GoldFile = None,
-    ensemble: Together = False,
+    ensemble: Ensemble = False,
     each_line: EachLine = False,
-    samples: Annotated[str, whole("samples", "Draws of the comparison of two models.", 1)] = "1000",
-    seed: Annotated[str, whole("seed", "Where the randomness of the draws begins.", 0)] = "0",
-    format_: Annotated[
-        str, choice("format", "For people or for programs.", "table", "json")
-    ] = "table",
+    samples: Samples = "1000",
+    seed: Seed = "0",
+    format_: Annotated[str, choice("format", "Output format.", "table", "json")] = "table",
     device: Device = "auto",
     import_: Import = None,
 ) -> None:
     """Score a model on pairs, or compare two.
 
-    All targets of a source are its references, unless every line is to count.
+    All targets of a source are its references, unless --each-line is used.
     """
     from regard.metrics import corpus_scores
     from regard.metrics.paired_bootstrap import paired_bootstrap
@@ -104,36 +101,44 @@ def evaluate(
     models, pairs = (files, None) if source or target else (files[:-1], files[-1])
     groups = _groups(models, ensemble)
     translators = [load(*group, device=device) for group in groups]
-    form = _form(translators, models)
+    normalization = _normalization(translators, models)
     pairs_source = options.pairs_source(pairs, source, target, columns)
-    read = _TestSet(pairs_source, form, each_line=each_line)
-    outputs = [_outputs(translator, read.sources, search) for translator in translators]
-    recipe = _ways(translators, search) | {"lines": len(read.sources), "each_line": each_line}
-    recipe |= {"pairs": read.fingerprint, "normalization": form}
+    test_set = _TestSet(pairs_source, normalization, each_line=each_line)
+    outputs = [_outputs(translator, test_set.sources, search) for translator in translators]
+    recipe = _search_recipe(translators, search) | {
+        "lines": len(test_set.sources),
+        "each_line": each_line,
+    }
+    recipe |= {"pairs": test_set.fingerprint, "normalization": normalization}
     if len(groups) == 1:
         name = " + ".join(model.name for model in models)
         recipe = {"model": name} | recipe
-        _print(corpus_scores.evaluate(outputs[0], read.references, names), recipe, format_)
+        _print(corpus_scores.evaluate(outputs[0], test_set.references, names), recipe, format_)
     else:
         one, other = outputs
         draws = int(samples), int(seed)
-        compared = [paired_bootstrap(one, other, read.references, name, *draws) for name in names]
+        compared = [
+            paired_bootstrap(one, other, test_set.references, name, *draws) for name in names
+        ]
         recipe = {"models": [model.name for model in models]} | recipe
         _print_comparison(compared, recipe, format_)
     if format_ == "table":
-        options.hint("regard", "show", models[0], *options.positional(read.sources[0]))
+        options.hint("regard", "show", models[0], *options.positional(test_set.sources[0]))
 
 
-def _ways(translators: "list[Translator]", search: dict[str, Any]) -> dict[str, Any]:
-    """Return how a model searched, or how each of two did."""
+def _search_recipe(translators: "list[Translator]", search: dict[str, Any]) -> dict[str, Any]:
+    """Return the search settings of one model, or of both."""
     configs = [one.search_options(**search).config for one in translators]
     if len(configs) == 1:
-        return {one: getattr(configs[0], one) for one in WAYS}
-    return {many: [getattr(config, one) for config in configs] for one, many in WAYS.items()}
+        return {name: getattr(configs[0], name) for name in SEARCH_KEYS}
+    return {
+        plural: [getattr(config, name) for config in configs]
+        for name, plural in SEARCH_KEYS.items()
+    }
 
 
 def _groups(models: list[Path], ensemble: bool) -> list[list[Path]]:
-    """Return which models write together: all, or each alone, of which there may be two."""
+    """Return the models of each ensemble; without --ensemble, one or two single models."""
     if len(models) not in (1, 2) and not (ensemble and models):
         raise ConfigError("evaluate", [messages.wrong_number_of_models(len(models))])
     return [models] if ensemble else [[model] for model in models]
@@ -146,10 +151,10 @@ def _print_alignments(files: list[Path], gold: Path, format_: str, device: str) 
     if len(files) != 1:
         raise ConfigError("evaluate", [messages.one_model_with_alignments(len(files))])
     translator = load(files[0], device=device)
-    golds, beyond = read_gold_alignments(gold)
+    golds, skipped_links = read_gold_alignments(gold)
     with progress_bar(len(golds)) as progress:
         score = evaluate_alignments(translator, golds, gold, progress)
-    recipe = {"model": files[0].name, "lines": len(golds), "left_out_links": beyond}
+    recipe = {"model": files[0].name, "lines": len(golds), "left_out_links": skipped_links}
     if format_ == "json":
         print(json.dumps(recipe | {"scores": [score.to_json()]}, ensure_ascii=False))
         return
@@ -158,24 +163,24 @@ def _print_alignments(files: list[Path], gold: Path, format_: str, device: str) 
             ("metric", files[0].name, "better is"), ("aer", f"{score.value:.2f}", "lower")
         )
     )
-    print(f"{len(golds):,} lines, {beyond:,} links past the end of a line left out")
+    print(f"{len(golds):,} lines, {skipped_links:,} links past the end of a line skipped")
     print(f"aer: {score.signature}")
     options.hint("regard", "show", files[0], *options.positional(" ".join(golds[0].source)))
 
 
 def _outputs(translator: "Translator", sources: list[str], search: dict[str, Any]) -> list[str]:
-    """Return the texts alone: attention of every line at once would not fit into memory."""
+    """Return only the texts: the attention of all lines would not fit into memory."""
     texts: list[str] = []
     with progress_bar(len(sources)) as progress:
         for first in range(0, len(sources), CHUNK):
             part = sources[first : first + CHUNK]
-            # given no name, or they would stay until the next ones are done
+            # a variable would keep these translations alive during the next call
             texts += [x.text for x in translator.translate(part, progress=progress, **search)]
     return texts
 
 
-def _form(translators: "list[Translator]", models: list[Path]) -> str:
-    """Return the Unicode form of the outputs, which is then that of the references too."""
+def _normalization(translators: "list[Translator]", models: list[Path]) -> str:
+    """Return the Unicode form of the outputs, to which the references are normalized."""
     forms = [translator.settings.data.normalization for translator in translators]
     if forms[0] != forms[-1]:
         problem = messages.different_normalizations((models[0], models[1]), (forms[0], forms[1]))
@@ -184,17 +189,17 @@ def _form(translators: "list[Translator]", models: list[Path]) -> str:
 
 
 class _TestSet:
-    """Each source once, with all of its targets, or every line; and the fingerprint of all."""
+    """Each source once with all of its targets, or every line; and the fingerprint of the pairs."""
 
-    def __init__(self, source: "PairsSource", form: str, *, each_line: bool) -> None:
+    def __init__(self, source: "PairsSource", normalization: str, *, each_line: bool) -> None:
         from regard.pipeline.input_pairs import read_pairs
 
-        spool, profile = read_pairs(source, form)
+        spool, profile = read_pairs(source, normalization)
         by_source: dict[tuple[str, int], list[str]] = {}
         for number, (line, answer) in enumerate(spool.pairs()):
             by_source.setdefault((line, number if each_line else 0), []).append(answer)
         self.sources = [line for line, _ in by_source]
-        # a pair that stands there twice is one reference
+        # duplicate pairs are one reference
         self.references = [list(dict.fromkeys(answers)) for answers in by_source.values()]
         self.fingerprint = profile.fingerprint
 
@@ -216,35 +221,35 @@ def _print_comparison(
     comparisons: "list[Comparison]", recipe: dict[str, Any], format_: str
 ) -> None:
     if format_ == "json":
-        compared = [one.to_json() for one in comparisons]
+        compared = [comparison.to_json() for comparison in comparisons]
         print(json.dumps(recipe | {"comparisons": compared}, ensure_ascii=False))
         return
     rows = [
         (
-            one.name,
-            f"{one.value_a:.2f}",
-            f"{one.value_b:.2f}",
-            f"{one.value_b - one.value_a:+.2f}",
-            f"{one.interval[0]:+.2f} … {one.interval[1]:+.2f}",
-            f"{one.p_value:.3f}",
-            "higher" if one.higher_is_better else "lower",
+            comparison.name,
+            f"{comparison.value_a:.2f}",
+            f"{comparison.value_b:.2f}",
+            f"{comparison.value_b - comparison.value_a:+.2f}",
+            f"{comparison.interval[0]:+.2f} … {comparison.interval[1]:+.2f}",
+            f"{comparison.p_value:.3f}",
+            "higher" if comparison.higher_is_better else "lower",
         )
-        for one in comparisons
+        for comparison in comparisons
     ]
-    head = ("metric", *recipe["models"], "difference", "95 % of draws", "p", "better is")
+    head = ("metric", *recipe["models"], "difference", "95 % interval", "p", "better is")
     print(options.table(head, *rows))
-    _print_recipe(recipe, {one.name: one.signature for one in comparisons})
+    _print_recipe(recipe, {comparison.name: comparison.signature for comparison in comparisons})
 
 
 def _print_recipe(recipe: dict[str, Any], signatures: dict[str, str]) -> None:
-    """Say how to compute the numbers again."""
+    """Print what reproduces the scores."""
     beams, penalties, stops = (
-        " and ".join(sorted({str(value) for value in recipe.get(many, [recipe.get(one)])}))
-        for one, many in WAYS.items()
+        " and ".join(sorted({str(value) for value in recipe.get(plural, [recipe.get(name)])}))
+        for name, plural in SEARCH_KEYS.items()
     )
-    what = "lines" if recipe["each_line"] else "sources"
+    unit = "lines" if recipe["each_line"] else "sources"
     print(
-        f"{recipe['lines']:,} {what}, beam size {beams}, length penalty {penalties}, done when "
+        f"{recipe['lines']:,} {unit}, beam size {beams}, length penalty {penalties}, stop "
         f"{stops}, pairs {recipe['pairs'][:16]}, {recipe['normalization']}"
     )
     for name, signature in signatures.items():

@@ -1,4 +1,4 @@
-"""`regard info`: what is inside a model file."""
+"""`regard info`: describes a model file."""
 
 import json
 from collections.abc import Iterator
@@ -18,16 +18,14 @@ def info(
     model: Model,
     settings: Annotated[
         bool,
-        typer.Option("--settings", help="Print every setting as TOML, as --config takes it."),
+        typer.Option("--settings", help="Print all settings as TOML, for --config."),
     ] = False,
-    format_: Annotated[
-        str, choice("format", "For people or for programs.", "text", "json")
-    ] = "text",
+    format_: Annotated[str, choice("format", "Output format.", "text", "json")] = "text",
     import_: Import = None,
 ) -> None:
-    """Print what is inside a model file.
+    """Describe a model file.
 
-    Its parts, vocabularies, training and scores, each score with its recipe.
+    Prints its parts, vocabularies, training and scores, each score with its signature.
     """
     from regard.config.toml import to_toml, to_tree
     from regard.safetensors_files import UNDAMAGED
@@ -56,7 +54,7 @@ def _facts(saved: "SavedModel") -> dict[str, Any]:
     return {
         "encoder": tree["model"]["encoder"]["kind"],
         "decoder": tree["model"]["decoder"]["kind"],
-        "parameters": sum(part.numel() for part in saved.model.parameters()),
+        "parameters": sum(parameter.numel() for parameter in saved.model.parameters()),
         "source": tree["text"]["source"],
         "source_symbols": len(saved.source.vocabulary),
         "target": tree["text"]["target"],

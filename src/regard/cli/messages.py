@@ -1,6 +1,6 @@
-"""Sentences of the command line, in one place, so that they can be translated.
+"""Sentences of the command line, in one place for translation.
 
-Help texts stand with the options that they describe.
+Help texts are next to their options.
 """
 
 from pathlib import Path
@@ -12,7 +12,7 @@ INFLUENCE_INSTEAD = (
 INPUT_NOT_UTF8 = "The line is not UTF-8. Type it again."
 BLANK_TEXT = "It is blank; it must contain text."
 NO_PAIRS = (
-    "There are no pairs. Give a file of pairs, - for standard input, or --source and --target."
+    "There are no pairs. Pass a file of pairs, - for standard input, or --source and --target."
 )
 OUTPUT_IS_FOLDER = "It is a folder; it must be a file. Use another --out."
 OUTPUT_EXISTS = "It already exists. Use --overwrite or another --out."
@@ -21,13 +21,13 @@ OUTPUT_EXISTS = "It already exists. Use --overwrite or another --out."
 # options
 
 
-def not_a_whole_number(name: str, text: str, least: int) -> str:
+def not_a_whole_number(name: str, text: str, minimum: int) -> str:
     """Say what an option must be."""
-    return f"{name} is {text}; it must be a whole number, at least {least}."
+    return f"{name} is {text}; it must be a whole number, at least {minimum}."
 
 
 def not_one_line(content: str) -> str:
-    """Say why a text is no line."""
+    """Say why a text is not one line."""
     return f"It contains {content}; it must be one line. Use a file on standard input."
 
 
@@ -39,6 +39,11 @@ def wrong_ending(path: Path, endings: str) -> str:
 def no_output_folder(path: Path) -> str:
     """Say that the folder of an output file is missing."""
     return f"There is no folder {path.parent}. Use --out in another folder."
+
+
+def module_not_imported(name: str, error: ImportError) -> str:
+    """Say why a module of --import cannot be imported."""
+    return f"{name} cannot be imported ({error}). Check its name and the working directory."
 
 
 # translate
@@ -77,7 +82,7 @@ def different_normalizations(models: tuple[Path, Path], forms: tuple[str, str]) 
     """Say why two models cannot be compared."""
     return (
         f"The Unicode form of {models[0]} is {forms[0]}, that of {models[1]} is {forms[1]}; they "
-        "must be equal. Use models trained with one data.normalization."
+        "must be equal. Use models trained with the same data.normalization."
     )
 
 
@@ -95,5 +100,5 @@ def server_package_missing(package: str) -> str:
 
 
 def same_model_name(first: Path, second: Path) -> str:
-    """Say that two models would have one name."""
-    return f"{first} and {second} have one name, {second.stem}. Rename one of the files."
+    """Say that two models would have the same name."""
+    return f"{first} and {second} have the same name, {second.stem}. Rename one of the files."

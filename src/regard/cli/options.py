@@ -1,4 +1,4 @@
-"""What several commands share: arguments, checks of what was typed, and the hint each ends with."""
+"""Shared by the commands: arguments and options, checks of their values, and the closing hint."""
 
 import os
 import re
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
 Command = Callable[..., None]
 
 
-def hint(*words: object) -> None:
-    """Say which command to try next; on stderr, so that no output is disturbed."""
-    program, *rest = map(str, words)
-    # what was typed runs again, also where it is not on the path
-    typed = sys.argv[0] if os.path.basename(sys.argv[0]) == program else program
-    known = which(program)
-    same = known is not None and os.path.realpath(known) == os.path.realpath(typed)
-    print(f"Next: {shlex.join([program if same else typed, *rest])}", file=sys.stderr)
+def hint(*command: object) -> None:
+    """Print the command to try next, on stderr to keep the output clean."""
+    program, *rest = map(str, command)
+    # repeat the typed path of the program if it is not on the PATH
+    invoked = sys.argv[0] if os.path.basename(sys.argv[0]) == program else program
+    on_path = which(program)
+    same = on_path is not None and os.path.realpath(on_path) == os.path.realpath(invoked)
+    print(f"Next: {shlex.join([program if same else invoked, *rest])}", file=sys.stderr)
 
 
-def colored() -> int:
-    """Return the bits of a color in what is printed: 24, 8 (one of 256), or 0 for none."""
+def color_depth() -> int:
+    """Return the color depth of stdout in bits: 24, 8, or 0 for no colors."""
     plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
     if plain or not sys.stdout.isatty():
         return 0
@@ -48,32 +48,31 @@ def colored() -> int:
 
 
 def flag(name: str, help_: str) -> Any:
-    """Return an option that is said or not."""
+    """Return a flag."""
     return typer.Option(f"--{name}", help=help_)
 
 
 def file_argument(metavar: str, help_: str) -> Any:
-    """Return an argument that is a file; whether it can be read is told by who reads it."""
+    """Return an argument that is a file; its reader reports what is wrong with it."""
     return typer.Argument(metavar=metavar, help=help_, readable=False, show_default=False)
 
 
 def file_option(name: str, help_: str, metavar: str) -> Any:
-    """Return an option that takes a file, as above."""
+    """Return an option that is a file; its reader reports what is wrong with it."""
     return typer.Option(f"--{name}", metavar=metavar, help=help_, readable=False)
 
 
 def setting(section: type[Any], name: str, metavar: str | None = None) -> Any:
-    """Return the option of a setting; what it is for is said where it is defined.
+    """Return the option of a setting, with the setting's documentation as help.
 
-    It takes any text: the settings themselves say what it must be, all of them at once. One that is
-    true or false is a flag.
+    It accepts any text: all settings are checked together later. A Boolean setting is a flag.
     """
     option = f"--{name.replace('_', '-')}"
     text = next(entry.text for entry in document(section) if entry.name == name)
-    hint = types_of(section)[name]
-    if hint is bool:
+    type_ = types_of(section)[name]
+    if type_ is bool:
         return typer.Option(option, help=text, show_default=False)
-    shape = metavar or _metavar(hint)
+    shape = metavar or _metavar(type_)
     return typer.Option(option, metavar=shape, help=text, show_default=False)
 
 
@@ -84,10 +83,9 @@ def _metavar(hint: Any) -> str:
 
 
 def search_settings(*names: str) -> Callable[[Command], Command]:
-    """Give a command an option for each search setting, or for those that are named.
+    """Give a command an option for each search setting, or for the named ones.
 
-    They stand in `--help` where the command has its parameter `search`, which receives those that
-    were typed.
+    They replace its parameter `search` in `--help`; the parameter receives the typed ones.
     """
 
     def decorate(command: Command) -> Command:
@@ -98,9 +96,9 @@ def search_settings(*names: str) -> Callable[[Command], Command]:
             typed = {name: arguments.pop(name) for name in [one.name for one in options]}
             flags = {name: True for name, text in typed.items() if text is True}
             texts = {name: text for name, text in typed.items() if not isinstance(text, bool)}
-            # what is typed here may be imported; what stands in a file or a request may not
-            import_modules([module for module in [_module(texts.get("constraint"))] if module])
-            command(**arguments, search=values(**texts) | flags)
+            # a module is imported if it is typed here, not if a file or a request names it
+            import_modules([module for module in [_module_of(texts.get("constraint"))] if module])
+            command(**arguments, search=parse_settings(**texts) | flags)
 
         parameters = [
             replacement
@@ -126,26 +124,26 @@ def _search_parameters(names: tuple[str, ...]) -> Iterator[Parameter]:
         )
 
 
-def values(**texts: str | None) -> dict[str, Any]:
-    """Return the settings that were given, numbers as numbers."""
-    return {name: _number(text) for name, text in texts.items() if text is not None}
+def parse_settings(**texts: str | None) -> dict[str, Any]:
+    """Return the typed settings, with numbers parsed."""
+    return {name: _parse_number(text) for name, text in texts.items() if text is not None}
 
 
-def _module(name: str | None) -> str | None:
-    """Return the module of a class that is given as `module:Class`."""
+def _module_of(name: str | None) -> str | None:
+    """Return the module of a class written as `module:Class`."""
     module, colon, _ = (name or "").partition(":")
     return module if colon else None
 
 
 def import_modules(names: list[str] | None) -> list[str] | None:
-    """Import modules that register extensions; those of the working folder are found too."""
+    """Import modules that register extensions, also from the working directory."""
     if names and os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     for name in names or []:
         try:
             import_module(name)
         except ImportError as error:
-            problem = f"{name} cannot be imported ({error}); check its spelling and the folder"
+            problem = messages.module_not_imported(name, error)
             raise ConfigError("--import", [problem]) from error
     return names
 
@@ -153,7 +151,7 @@ def import_modules(names: list[str] | None) -> list[str] | None:
 def choice(
     name: str, help_: str, *names: str, renamed: Mapping[str, str] = MappingProxyType({})
 ) -> Any:
-    """Return an option that takes one of some names; `renamed` maps old names to new ones."""
+    """Return an option that takes one of several names; `renamed` maps old names to new ones."""
 
     def check(context: typer.Context, value: str) -> str:
         if value in renamed:
@@ -166,33 +164,36 @@ def choice(
     return typer.Option(f"--{name}", metavar="|".join(names), callback=check, help=help_)
 
 
-def whole(name: str, help_: str, least: int) -> Any:
-    """Return an option that takes a whole number, as text."""
+def whole_number(name: str, help_: str, minimum: int) -> Any:
+    """Return an option that takes a whole number and stays text."""
 
     def check(context: typer.Context, value: str | None) -> str | None:
-        number = 0 if value is None else _number(value)
-        if value is not None and (not isinstance(number, int) or number < least):
-            problem = messages.not_a_whole_number(name, value, least)
+        number = 0 if value is None else _parse_number(value)
+        if value is not None and (not isinstance(number, int) or number < minimum):
+            problem = messages.not_a_whole_number(name, value, minimum)
             raise ConfigError(str(context.info_name), [problem])
         return value
 
     return typer.Option(f"--{name}", metavar="N", callback=check, help=help_)
 
 
-def line(name: str, text: str) -> str:
-    """Return a text that was typed, if it is a line; a terminal can send what is none."""
-    for code, what in (("\n", "a line break"), ("[\ud800-\udfff]", "bytes that are not UTF-8")):
-        if re.search(code, text):
-            raise ConfigError(name, [messages.not_one_line(what)])
+def check_line(name: str, text: str) -> str:
+    """Return a typed text; refuse line breaks and bytes that are not UTF-8."""
+    for pattern, content in (
+        ("\n", "a line break"),
+        ("[\ud800-\udfff]", "bytes that are not UTF-8"),
+    ):
+        if re.search(pattern, text):
+            raise ConfigError(name, [messages.not_one_line(content)])
     return text
 
 
 def positional(text: str) -> list[str]:
-    """Return the words that give a text as an argument, also one that looks like an option."""
+    """Return the arguments that pass a text, even one that looks like an option."""
     return ["--", text] if text.startswith("-") else [text]
 
 
-def _number(text: str) -> Any:
+def _parse_number(text: str) -> Any:
     kinds: tuple[Callable[[str], Any], ...] = (int, float)
     for kind in kinds:
         try:
@@ -206,7 +207,8 @@ Pairs = Annotated[
     Path | None,
     file_argument(
         "PAIRS",
-        "Pairs of lines: a TSV or JSON lines (.jsonl: source, target), plain or gzip; - for stdin.",
+        "Pairs of lines: TSV, or JSON lines (.jsonl) with source and target; plain or gzip; "
+        "- for stdin.",
     ),
 ]
 SourceFile = Annotated[
@@ -220,7 +222,7 @@ ColumnNames = Annotated[
     typer.Option(
         "--columns",
         metavar="source=N… target=N…",
-        help="Columns of a TSV for each side, from 1, as source=1,3 target=2.",
+        help="TSV columns of each side, counted from 1, such as source=1,3 target=2.",
     ),
 ]
 Model = Annotated[Path, file_argument("MODEL", "A model file.")]
@@ -232,8 +234,8 @@ Import = Annotated[
         metavar="MODULE",
         callback=import_modules,
         is_eager=True,
-        help="A module with scores, decoders, tokenizers or constraints of your own; may be "
-        "given several times.",
+        help="A module that registers your own scores, decoders, tokenizers or constraints; "
+        "repeatable.",
     ),
 ]
 
@@ -241,18 +243,20 @@ Import = Annotated[
 def pairs_source(
     pairs: Path | None, source: Path | None, target: Path | None, columns: tuple[str, str] | None
 ) -> "PairsSource":
-    """Return where the pairs are, or say that nobody said."""
+    """Return the source of the pairs; refuse if there is none."""
     from regard.pipeline.pairs_source import PairsSource
 
     if pairs is None and source is None and target is None:
         raise ConfigError("data", [messages.NO_PAIRS])
     # as text: a path that is "-" is not equal to "-"
-    one, left, right = (None if file is None else str(file) for file in (pairs, source, target))
-    return PairsSource(one, left, right, None if columns is None else " ".join(columns))
+    paths = (None if file is None else str(file) for file in (pairs, source, target))
+    pairs_path, source_path, target_path = paths
+    column_names = None if columns is None else " ".join(columns)
+    return PairsSource(pairs_path, source_path, target_path, column_names)
 
 
-def words(source: "PairsSource") -> list[object]:
-    """Return the words that say where pairs are, for the next command."""
+def pairs_arguments(source: "PairsSource") -> list[object]:
+    """Return the arguments that select the same pairs, for the next command."""
     arguments: list[object] = [] if source.pairs is None else [source.pairs]
     for name, path in (("--source", source.source), ("--target", source.target)):
         arguments += [] if path is None else [name, path]
@@ -260,7 +264,7 @@ def words(source: "PairsSource") -> list[object]:
 
 
 def table(head: tuple[str, ...], *rows: tuple[str, ...]) -> str:
-    """Lay out rows under their heads: numbers to the right, text to the left."""
+    """Format a table: numbers are aligned right, text left."""
     from rich.cells import cell_len
 
     columns = []

@@ -1,4 +1,4 @@
-"""Output files of commands: checked early, and written in one move."""
+"""Output files of commands: checked early, and replaced atomically."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ ELSEWHERE = "--out in another folder"
 
 
 def refuse_output(command: str, path: Path, endings: tuple[str, ...], overwrite: bool) -> str:
-    """Return the ending of the file; refuse other endings and existing files."""
+    """Return the ending of a file; refuse other endings and existing files."""
     ending = path.suffix.lower().removeprefix(".")
     if ending not in endings:
         names = either(f".{name}" for name in endings)
@@ -26,7 +26,7 @@ def refuse_output(command: str, path: Path, endings: tuple[str, ...], overwrite:
 
 
 def write_output(path: Path, content: bytes) -> None:
-    """Write a file in one move, or say why it cannot be written."""
+    """Replace a file atomically, or say why it cannot be written."""
     try:
         replace_file(path, content)
     except OSError as error:

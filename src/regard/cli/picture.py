@@ -45,7 +45,7 @@ class Picture:
             )
         else:
             paragraphs += [INFLUENCE] if caption == INFLUENCE and attention is not None else []
-            paragraphs.append(render(alignment, color=options.colored(), width=self.width))
+            paragraphs.append(render(alignment, color=options.color_depth(), width=self.width))
         return "\n\n".join(paragraphs)
 
     def _content(self, alignment: "Alignment", lines: tuple[str, str], caption: str) -> bytes:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def progress_bar(
-    total: int, *, enabled: bool = True, of: str = "lines"
+    total: int, *, enabled: bool = True, unit: str = "lines"
 ) -> Iterator[Callable[[int], None] | None]:
     """Draw a progress bar with the remaining time; yield a function that advances it, or None."""
     if not enabled or sys.stderr is None or not sys.stderr.isatty():
@@ -16,7 +16,7 @@ def progress_bar(
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
-    columns = (BarColumn(), MofNCompleteColumn(), of, TimeRemainingColumn())
+    columns = (BarColumn(), MofNCompleteColumn(), unit, TimeRemainingColumn())
     # stdout may go to a file: the bar leaves it alone
     console = Console(stderr=True)
     # drawn on each call, not by a thread: a process with threads cannot fork safely

@@ -1,4 +1,4 @@
-"""`regard report`: a training run on one page."""
+"""`regard report`: a training run as one HTML page."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,17 +9,19 @@ from regard.cli.output import refuse_output, write_output
 
 
 def report(
-    run: Annotated[Path, file_argument("RUN", "The folder of a run, as model.run.")],
+    run: Annotated[Path, file_argument("RUN", "The folder of a run, such as model.run.")],
     out: Annotated[
-        Path | None, file_option("out", "The page; else report.html in the folder.", "FILE.html")
+        Path | None,
+        file_option("out", "HTML file. Default: report.html in the folder.", "FILE.html"),
     ] = None,
     overwrite: Annotated[
-        bool, flag("overwrite", "Write over an older --out; the default file is.")
+        bool, flag("overwrite", "Overwrite an existing --out; the default file always is.")
     ] = False,
 ) -> None:
-    """Put a training run on one page: curves, samples, errors, settings.
+    """Write a training run as one HTML page.
 
-    It opens from disk and needs no network. The report of an unfinished run ends at its last step.
+    The page shows curves, samples, errors and settings, and needs no network. The report of an
+    unfinished run ends at its last step.
     """
     from regard.viz.run_data import read_run
     from regard.viz.training_report import to_report
@@ -39,5 +41,5 @@ def report(
     if model.exists():
         options.hint("regard", "info", model)
     else:
-        # again, when the run has continued
+        # for when the run has continued
         options.hint("regard", "report", run)

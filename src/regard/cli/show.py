@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from regard.cli import messages, options
-from regard.cli.options import Device, Import, Model, file_option, flag, whole
+from regard.cli.options import Device, Import, Model, file_option, flag, whole_number
 from regard.cli.picture import Picture
 from regard.errors import ConfigError
 
@@ -21,40 +21,42 @@ def show(
     search: dict[str, Any],
     target: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help="Show the attention of this target instead."),
+        typer.Option(
+            metavar="TEXT", help="Show the attention for this target instead of translating."
+        ),
     ] = None,
     influence: Annotated[
         bool,
-        flag(
-            "influence", "Draw the influence on each token, by gradient, instead of the attention."
-        ),
+        flag("influence", "Draw the influence by gradient instead of the attention."),
     ] = False,
     out: Annotated[
         Path | None,
-        file_option("out", "Draw into a file, by its ending: svg, png, pdf or html.", "FILE"),
+        file_option(
+            "out", "Draw into a file; its ending is the format: svg, png, pdf or html.", "FILE"
+        ),
     ] = None,
-    overwrite: Annotated[bool, flag("overwrite", "Write over an older --out.")] = False,
+    overwrite: Annotated[bool, flag("overwrite", "Overwrite an existing --out.")] = False,
     width: Annotated[
-        str | None, whole("width", "Columns to draw in; else the terminal's.", 1)
+        str | None, whole_number("width", "Width in columns. Default: the terminal's.", 1)
     ] = None,
     device: Device = "auto",
     import_: Import = None,
 ) -> None:
-    """Translate a line, and draw the attention of each token.
+    """Translate a line and draw the attention of each token.
 
-    For a model without attention, the influence on each token is drawn.
+    A model without attention gets a drawing of the influence by gradient.
     """
     from regard.terminal_text import arrow_heading
     from regard.translator import load
 
-    if not options.line("TEXT", text).strip():
+    if not options.check_line("TEXT", text).strip():
         raise ConfigError("TEXT", [messages.BLANK_TEXT])
     picture = Picture(out, overwrite, width)
     translator = load(model, device=device)
     if target is None:
         answer = translator.translate(text, **search)
     else:
-        answer = translator.rescore([(text, options.line("--target", target))])[0]
+        answer = translator.rescore([(text, options.check_line("--target", target))])[0]
     for note in answer.notes:
         print(note, file=sys.stderr)
     drawing = picture.draw(translator, answer, influence=influence)

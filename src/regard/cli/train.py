@@ -1,4 +1,4 @@
-"""`regard train`: from a file of pairs to a model file."""
+"""`regard train`: trains a model on a file of pairs."""
 
 import signal
 import sys
@@ -25,30 +25,34 @@ from regard.config.settings import TrainConfig
 PRESETS = "cho2014, sutskever2014, bahdanau2015, luong2015, gehring2017 or vaswani2017."
 
 DevFile = Annotated[
-    Path | None, file_option("dev", "Pairs to validate on; without, some are held out.", "PAIRS")
+    Path | None, file_option("dev", "Validation pairs. Default: held out from PAIRS.", "PAIRS")
 ]
-Preset = Annotated[str | None, typer.Option(metavar="NAME", help=f"A paper's model: {PRESETS}")]
-Out = Annotated[Path | None, file_option("out", "The model file; else named after PAIRS.", "FILE")]
+Preset = Annotated[
+    str | None, typer.Option(metavar="NAME", help=f"Architecture of a paper: {PRESETS}")
+]
+PaperSizes = Annotated[bool, flag("paper-sizes", "Use the sizes of the preset's paper.")]
+Out = Annotated[Path | None, file_option("out", "Model file. Default: named after PAIRS.", "FILE")]
 VectorsFile = Annotated[
-    Path | None, file_option("embeddings", "Word vectors to begin with, by regard embed.", "FILE")
+    Path | None, file_option("embeddings", "Pretrained word vectors, from regard embed.", "FILE")
 ]
-StartFile = Annotated[
-    Path | None, file_option("start-from", "A model to start from, as fine-tuning does.", "MODEL")
-]
+StartFile = Annotated[Path | None, file_option("start-from", "A model to fine-tune.", "MODEL")]
 Config = Annotated[
-    Path | None, file_option("config", "A file of settings; what it leaves out is chosen.", "TOML")
+    Path | None, file_option("config", "A file of settings; the others are automatic.", "TOML")
 ]
 Assignments = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="A.B=C", help="One setting, as train.learning_rate=0.001."),
+    typer.Option(
+        "--set", metavar="A.B=C", help="A setting, such as train.learning_rate=0.001; repeatable."
+    ),
 ]
 
-Resume = Annotated[bool, flag("resume", "Go on with the run that is there, or start it.")]
-Overwrite = Annotated[bool, flag("overwrite", "Begin anew, over an older model and run.")]
+Resume = Annotated[bool, flag("resume", "Resume the run of this model file, or start it.")]
+Overwrite = Annotated[bool, flag("overwrite", "Start again; overwrite an existing model and run.")]
+AllowChanges = Annotated[bool, flag("allow-changes", "Resume even if settings differ.")]
 AllowInexact = Annotated[
-    bool, flag("allow-inexact", "Resume with other versions, threads or devices.")
+    bool, flag("allow-inexact", "Resume even if versions, threads or devices differ.")
 ]
-SkipBadLines = Annotated[bool, flag("skip-bad-lines", "Leave bad lines out and name them.")]
+SkipBadLines = Annotated[bool, flag("skip-bad-lines", "Skip bad lines and report them.")]
 
 
 def train(
@@ -59,7 +63,7 @@ def train(
     target: TargetFile = None,
     columns: ColumnNames = None,
     preset: Preset = None,
-    paper_sizes: Annotated[bool, flag("paper-sizes", "Give the preset its paper's sizes.")] = False,
+    paper_sizes: PaperSizes = False,
     out: Out = None,
     start_from: StartFile = None,
     freeze: Annotated[str | None, setting(TrainConfig, "freeze", "PART,…")] = None,
@@ -72,28 +76,28 @@ def train(
     device: Annotated[str | None, setting(TrainConfig, "device", "NAME")] = None,
     resume: Resume = False,
     overwrite: Overwrite = False,
-    allow_changes: Annotated[bool, flag("allow-changes", "Resume with other settings.")] = False,
+    allow_changes: AllowChanges = False,
     allow_inexact: AllowInexact = False,
     skip_bad_lines: SkipBadLines = False,
-    quiet: Annotated[bool, flag("quiet", "Say nothing but errors.")] = False,
+    quiet: Annotated[bool, flag("quiet", "Print only errors.")] = False,
     import_: Import = None,
 ) -> None:
-    """Learn from pairs of lines.
+    """Train a model on pairs of lines.
 
-    With nothing but a file, every setting is chosen from it.
+    Settings that are not given are chosen from the pairs.
     """
     from regard.pipeline import TrainRequest
 
     pairs_source = options.pairs_source(pairs, source, target, columns)
-    by_name = options.values(seed=seed, max_steps=max_steps, max_minutes=max_minutes)
-    by_name |= {} if freeze is None else {"freeze": freeze.split(",")}
-    by_name |= {} if device is None else {"device": device}
+    train_settings = options.parse_settings(seed=seed, max_steps=max_steps, max_minutes=max_minutes)
+    train_settings |= {} if freeze is None else {"freeze": freeze.split(",")}
+    train_settings |= {} if device is None else {"device": device}
     request = TrainRequest(
         pairs=pairs_source,
         dev=None if dev is None else str(dev),
         preset=preset,
         paper_sizes=paper_sizes,
-        settings=_settings(config, set_ or [], by_name, quiet=quiet),
+        settings=_settings(config, set_ or [], train_settings, quiet=quiet),
         out=out or Path(f"{pairs_source.stem}.regard"),
         start_from=start_from,
         embeddings=embeddings,
@@ -104,55 +108,57 @@ def train(
         skip_bad_lines=skip_bad_lines,
         quiet=quiet,
     )
-    started = time.time()
-    if (stopped := _stopped(request)) is not None:
-        options.hint("regard", *_again(context.obj, request, started))
-        raise typer.Exit(128 + stopped)
+    start_time = time.time()
+    if (stop_signal := _train(request)) is not None:
+        options.hint("regard", *_resume_arguments(context.obj, request, start_time))
+        raise typer.Exit(128 + stop_signal)
     if not quiet:
         options.hint("regard", "translate", request.out)
 
 
-def _stopped(request: Any) -> int | None:
-    """Train; return the signal that ended it before its time, if one did."""
+def _train(request: Any) -> int | None:
+    """Train; return the signal that stopped the run, if one did."""
     from regard.pipeline import run
 
     try:
         return run(request).stopped_by
     except KeyboardInterrupt:
-        # before the first update, or when somebody insisted
+        # before the first update, or at the second Ctrl-C
         return signal.SIGINT
     except SystemExit:
         return signal.SIGTERM
 
 
-def _again(words: list[str], request: Any, started: float) -> list[str]:
-    """Return the words that go on with a run, or begin it where it has saved nothing yet."""
+def _resume_arguments(args: list[str], request: Any, start_time: float) -> list[str]:
+    """Return the arguments that resume a run, or start it if it has saved nothing yet."""
     from regard.training.run_folder import RunFolder
 
     state = RunFolder(request.folder).state
-    if request.overwrite and not (state.exists() and state.stat().st_mtime >= started):
-        # what is there is still the older run's
-        return words
-    return [*(word for word in words if word not in ("--resume", "--overwrite")), "--resume"]
+    if request.overwrite and not (state.exists() and state.stat().st_mtime >= start_time):
+        # the saved state is still that of the older run
+        return args
+    return [*(arg for arg in args if arg not in ("--resume", "--overwrite")), "--resume"]
 
 
 def _settings(
-    config: Path | None, assignments: list[str], by_name: dict[str, Any], *, quiet: bool
+    config: Path | None, assignments: list[str], train_settings: dict[str, Any], *, quiet: bool
 ) -> dict[str, Any]:
-    """Return the settings that were given; say on stderr, once each, which have a new name."""
+    """Return the typed settings; report renamed ones on stderr, once each."""
     from regard.config.renamed_settings import RenamedSettingWarning
 
     with warnings.catch_warnings(record=True) as renamed:
         warnings.simplefilter("always", RenamedSettingWarning)
-        tree = _tree(config, assignments, by_name)
+        tree = _tree(config, assignments, train_settings)
     for sentence in dict.fromkeys(str(warning.message) for warning in renamed):
         if not quiet:
             print(sentence, file=sys.stderr)
     return tree
 
 
-def _tree(config: Path | None, assignments: list[str], by_name: dict[str, Any]) -> dict[str, Any]:
-    """Return what was said: the file first, then --set, then options of their own."""
+def _tree(
+    config: Path | None, assignments: list[str], train_settings: dict[str, Any]
+) -> dict[str, Any]:
+    """Merge the settings of the file, of --set and of their own options; later ones win."""
     from regard.config.toml import override, read_settings
     from regard.data.pairs import read_lines
 
@@ -162,6 +168,6 @@ def _tree(config: Path | None, assignments: list[str], by_name: dict[str, Any]) 
         tree = read_settings(text, str(config))
     tree = override(tree, assignments)
     section = tree.get("train", {})
-    if by_name and isinstance(section, dict):
-        tree = {**tree, "train": {**section, **by_name}}
+    if train_settings and isinstance(section, dict):
+        tree = {**tree, "train": {**section, **train_settings}}
     return tree

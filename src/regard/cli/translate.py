@@ -1,4 +1,4 @@
-"""`regard translate`: lines in, as many lines out."""
+"""`regard translate`: translates lines, one output line for each."""
 
 import json
 import sys
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from regard.translator import Translation
 
 CHUNK = 1024
-"""Lines whose outputs are written together."""
+"""Number of lines whose outputs are written together."""
 
 
 Models = Annotated[list[Path], file_argument("MODEL", "A model file, or several as an ensemble.")]
@@ -25,17 +25,18 @@ Text = Annotated[
     typer.Option(metavar="TEXT", help="One line to translate, instead of standard input."),
 ]
 Prefix = Annotated[
-    str, typer.Option(metavar="TEXT", help="What every output begins with.", show_default=False)
+    str,
+    typer.Option(metavar="TEXT", help="Text that every output begins with.", show_default=False),
 ]
 Ban = Annotated[
     list[str] | None,
-    typer.Option(metavar="TOKEN", help="A token never to generate; may be given several times."),
+    typer.Option(metavar="TOKEN", help="A token never to generate; repeatable."),
 ]
 Unknown = Annotated[
     str,
     choice(
         "unknown",
-        "An unknown token: copy the source token it attends to most, or mark it �.",
+        "For an unknown token: copy the source token it attends to most, or print �.",
         "copy",
         "mark",
     ),
@@ -45,7 +46,7 @@ Format = Annotated[
     str,
     choice(
         "format",
-        "Outputs only; all details as JSON; or the source token that each token attends to most.",
+        "text: outputs only. jsonl: all details. pharaoh: alignments by the strongest attention.",
         *("text", "jsonl", "pharaoh"),
     ),
 ]
@@ -66,29 +67,29 @@ def translate(
 ) -> None:
     """Translate each line of standard input.
 
-    A blank line gives a blank one. At a terminal it asks for lines. With --nbest, a row is line
-    number, score / length^length_penalty (what ranks) and text; no text stands there twice, so that
-    rows may be fewer.
+    A blank line is translated as a blank line. In a terminal, it prompts for lines. With --nbest,
+    a row holds the line number, the ranking score (score / length^length_penalty) and the text;
+    duplicate texts are dropped.
     """
-    line = None if text is None else options.line("--text", text)
+    line = None if text is None else options.check_line("--text", text)
     if same_pattern:
         print("--same-pattern is now --constraint repetition_pattern", file=sys.stderr)
         search = {"constraint": "repetition_pattern"} | search
     call_options = search | {"prefix": prefix, "banned": ban or []}
-    work = _Work(models, call_options, unknown, format_, device)
+    writer = _RowWriter(models, call_options, unknown, format_, device)
     if line is not None:
-        work.write([line], 1, "--text")
+        writer.write([line], 1, "--text")
     elif sys.stdin is not None and sys.stdin.isatty():
-        _converse(work)
+        _prompt(writer)
     else:
-        _stream(work)
+        _stream(writer)
     if sys.stdout.isatty():
         options.hint("regard", "show", models[0], *options.positional(line or "TEXT"))
 
 
 @final
-class _Work:
-    """Lines to rows of output: which model, how it searches, how a row is written."""
+class _RowWriter:
+    """Translates lines and prints a row for each output."""
 
     def __init__(
         self,
@@ -103,9 +104,9 @@ class _Work:
         self.translator = load(*models, device=device)
         self.call_options = call_options | {"unknown": unknown}
         self.format = format_
-        # what is wrong with the options is said before anybody types a line
+        # refuse wrong options before the first line is typed
         nbest = self.translator.search_options(**call_options).config.nbest
-        self.several = nbest != 1
+        self.is_nbest = nbest != 1
         if format_ == "pharaoh":
             self._refuse_pharaoh(models[0], nbest)
 
@@ -113,13 +114,13 @@ class _Work:
         problems = []
         if self.translator.models[0].decoder.attention_shape is None:
             problems.append(messages.no_attention(model))
-        if self.several:
+        if self.is_nbest:
             problems.append(messages.one_row_only(nbest))
         if problems:
             raise ConfigError("translate", problems)
 
     def write(self, lines: list[str], first: int, where: str, progress: Any = None) -> None:
-        """Print the outputs in one go, and what there is to say of them to stderr, by line."""
+        """Print the outputs at once, and their notes with line numbers on stderr."""
         answers = self.translator.translate(lines, progress=progress, **self.call_options)
         rows = []
         for number, answer in enumerate(answers, first):
@@ -134,27 +135,27 @@ class _Work:
             return json.dumps({"line": number} | answer.to_json(), ensure_ascii=False)
         if self.format == "pharaoh":
             return "" if answer.alignment is None else answer.alignment.pharaoh(len(answer.tokens))
-        if self.several:
+        if self.is_nbest:
             outputs = answer.alternatives or (answer,)
             return "\n".join(f"{number}\t{one.rank_score:.4f}\t{one.text}" for one in outputs)
         return answer.text
 
 
-def _stream(work: _Work) -> None:
-    """Translate a pipe; it is read to its end first, so that a bad line costs no time."""
+def _stream(writer: _RowWriter) -> None:
+    """Translate a pipe; read it to its end first, to refuse a bad line before any work."""
     from regard.data.pairs import read_lines
 
     lines = [line for _, line in read_lines("-")]
     with progress_bar(len(lines), enabled=not sys.stdout.isatty()) as progress:
         for first in range(0, len(lines), CHUNK):
-            part = lines[first : first + CHUNK]
-            work.write(part, first + 1, "standard input", progress)
+            chunk = lines[first : first + CHUNK]
+            writer.write(chunk, first + 1, "standard input", progress)
 
 
-def _converse(work: _Work) -> None:
-    """Answer line by line, until there are no more."""
-    print("Type a line, Enter translates it; Ctrl-D ends.", file=sys.stderr)
-    # where the output goes to a file, the prompt does not
+def _prompt(writer: _RowWriter) -> None:
+    """Prompt for lines and translate each, until the input ends."""
+    print("Type a line and press Enter to translate it; Ctrl-D quits.", file=sys.stderr)
+    # the prompt must not go to an output file
     prompt = "> " if sys.stdout.isatty() else ""
     number = 0
     while True:
@@ -168,4 +169,4 @@ def _converse(work: _Work) -> None:
             print(messages.INPUT_NOT_UTF8, file=sys.stderr)
             continue
         number += 1
-        work.write([line], number, "standard input")
+        writer.write([line], number, "standard input")

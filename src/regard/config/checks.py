@@ -1,7 +1,7 @@
-"""What any setting must be by its type: choices among their names, counts and sizes at least 1.
+"""Checks of settings by their types: names among the choices, numbers within their bounds.
 
-A plain `int` is at least 1 and a plain `float` is a share, at least 0 and below 1; other bounds are
-stated in the type, as `Annotated[int, at_least(0)]`. Which settings there are is no part of this.
+A plain `int` must be at least 1 and a plain `float` at least 0 and below 1; other bounds are in the
+type, such as `Annotated[int, at_least(0)]`. The settings themselves are declared elsewhere.
 """
 
 import operator
@@ -18,7 +18,7 @@ from regard.errors import ConfigError
 
 
 class Bound(NamedTuple):
-    """One end of what a number may be, stated in its type."""
+    """A lower or upper bound of a number, as part of its type."""
 
     words: str
     holds: Callable[[Any, Any], bool]
@@ -29,7 +29,7 @@ class Bound(NamedTuple):
 
 
 class Names:
-    """The names of parts that a setting may take, stated in its type: regard's own come first."""
+    """The kind of part that a setting names, as part of its type; regard's own names come first."""
 
     def __init__(self, own: tuple[str, ...], kind: extensions.Kind) -> None:
         self.own = own
@@ -41,19 +41,18 @@ at_least = partial(Bound, "at least", operator.ge)
 above = partial(Bound, "above", operator.gt)
 below = partial(Bound, "below", operator.lt)
 at_most = partial(Bound, "at most", operator.le)
-below = partial(Bound, "below", operator.lt)
 
 
 def refuse(section: str, config: Any, rules: Iterable[str] = ()) -> None:
-    """Raise everything that is wrong at once: rules between fields first, then each field."""
+    """Raise all problems at once: first those between fields, then those of single fields."""
     types = types_of(type(config))
     fields = [problem for name in types for problem in _problems(config, name, types[name])]
     if problems := [*rules, *fields]:
         raise ConfigError(section, problems)
 
 
-def sound(config: Any, *names: str) -> bool:
-    """Whether fields are what their types allow, so that a rule between them makes sense."""
+def are_valid(config: Any, *names: str) -> bool:
+    """Whether fields fit their types, so a rule between them can be checked."""
     types = types_of(type(config))
     return not any(list(_problems(config, name, types[name])) for name in names)
 
@@ -79,7 +78,7 @@ def must_be(hint: Any) -> str:
         float: "at least 0 and below 1",
         str: "text on one line",
     }
-    return plain.get(hint, "a section of its own")
+    return plain.get(hint, "a section")
 
 
 def number_of(hint: Any) -> tuple[type[int] | type[float], tuple[Bound, ...]] | None:
@@ -144,7 +143,7 @@ def _unknown_name(name: str, value: Any, hint: Any) -> str:
 
 
 def _allowed(value: Any, hint: Any) -> bool:
-    """Whether a value that is no choice is what its type says; true and false are no numbers."""
+    """Whether a value that is not a name fits its type; true and false are not numbers."""
     if get_origin(hint) is Annotated:
         kind, *bounds = get_args(hint)
         number = type(value) in (int, kind) and abs(value) < inf

@@ -17,12 +17,12 @@ def setting_of_another_kind(name: str, kind: str, kinds: Iterable[str]) -> str:
 
 
 def renamed_setting(old: str, new: str) -> str:
-    """Say what a setting is called today."""
+    """Say the new name of a setting."""
     return f"{old} is now {new}."
 
 
 def renamed_value(setting: str, old: str, new: str) -> str:
-    """Say what a value of a setting is called today."""
+    """Say the new name of a value."""
     return f'{setting} = "{old}" is now "{new}".'
 
 
@@ -37,7 +37,7 @@ def missing_setting(name: str, requirement: str) -> str:
 
 
 def missing_section(name: str) -> str:
-    """Say that a section is missing whose settings all have defaults."""
+    """Say that a section is missing; all of its settings have defaults."""
     return f"{name} is missing. Add a section [{name}]."
 
 
@@ -59,19 +59,19 @@ def reversed_and_bidirectional() -> str:
 
 
 def even_kernel_size(size: int) -> str:
-    """Say that a kernel needs a middle."""
+    """Say that a kernel size must be odd."""
     return wrong_value("kernel_size", size, "odd", f"Set kernel_size = {size + 1}.")
 
 
 def heads_do_not_divide(num_heads: int, model_size: int) -> str:
-    """Say that heads must have a whole width, and which model size is near."""
+    """Say that heads must divide the model size, and suggest a model size near it."""
     near = num_heads * max(1, model_size // num_heads)
     requirement = f"a divisor of model_size = {model_size}"
     return wrong_value("num_heads", num_heads, requirement, f"Set model_size = {near}.")
 
 
 def odd_head_of_rotary(num_heads: int, model_size: int) -> str:
-    """Say that rotary positions rotate pairs, so that a head must have an even width."""
+    """Say that rotary positions rotate pairs, so the width of a head must be even."""
     return (
         f"attention_positions is rotary, but model_size / num_heads = {model_size // num_heads} "
         f"is odd; it must be even. Set model_size = {model_size + num_heads}."
@@ -115,10 +115,10 @@ NESTED_TOO_DEEPLY = "its tables or lists are nested too deeply."
 
 
 def not_an_assignment(assignment: str) -> str:
-    """Say how a setting is set on the command line."""
+    """Say how to write an assignment on the command line."""
     return f"{assignment} is not an assignment. Write section.setting=value: train.seed=2."
 
 
 def not_a_section(assignment: str, outer: str, instead: str) -> str:
-    """Say that an assignment takes a setting for a section."""
+    """Say that an assignment uses a setting as a section."""
     return f"{assignment} is refused: {outer} is not a section. Write {instead}."

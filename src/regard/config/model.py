@@ -1,11 +1,11 @@
-"""The `[model]` settings: parts and sizes; `models/combinations.py` checks what fits together."""
+"""The `[model]` settings: parts and sizes; `models/combinations.py` checks their combinations."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from regard.config import messages
-from regard.config.checks import refuse, sound
+from regard.config.checks import are_valid, refuse
 from regard.config.names import CustomDecoderConfig, ScoreSetting
 
 Cell = Literal["elman", "gru_before", "gru_after", "lstm"]
@@ -102,7 +102,7 @@ class ConvolutionalEncoderConfig:
         refuse("model.encoder", self, self._problems())
 
     def _problems(self) -> Iterator[str]:
-        if sound(self, "kernel_size") and self.kernel_size % 2 == 0:
+        if are_valid(self, "kernel_size") and self.kernel_size % 2 == 0:
             yield messages.even_kernel_size(self.kernel_size)
 
 
@@ -138,7 +138,7 @@ class TransformerConfig:
         refuse("model", self, self._problems())
 
     def _problems(self) -> Iterator[str]:
-        if not sound(self, "num_heads", "model_size"):
+        if not are_valid(self, "num_heads", "model_size"):
             return
         heads, size = self.num_heads, self.model_size
         if size % heads:
@@ -321,14 +321,16 @@ class ReadoutConfig:
         refuse("model.readout", self, self._problems())
 
     def _problems(self) -> Iterator[str]:
-        if sound(self, "inputs") and len(set(self.inputs)) != max(1, len(self.inputs)):
+        if are_valid(self, "inputs") and len(set(self.inputs)) != max(1, len(self.inputs)):
             yield messages.wrong_inputs(list(self.inputs))
 
 
 EncoderConfig = RecurrentEncoderConfig | ConvolutionalEncoderConfig | TransformerEncoderConfig
-LoopedDecoder = PlainDecoderConfig | ChoDecoderConfig | BahdanauDecoderConfig | LuongDecoderConfig
+RecurrentDecoder = (
+    PlainDecoderConfig | ChoDecoderConfig | BahdanauDecoderConfig | LuongDecoderConfig
+)
 DecoderConfig = (
-    LoopedDecoder | ConvolutionalDecoderConfig | TransformerDecoderConfig | CustomDecoderConfig
+    RecurrentDecoder | ConvolutionalDecoderConfig | TransformerDecoderConfig | CustomDecoderConfig
 )
 ENCODERS: dict[str, type[EncoderConfig]] = {
     "recurrent": RecurrentEncoderConfig,

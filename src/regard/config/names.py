@@ -24,7 +24,7 @@ ConstraintSetting = Annotated[str, Names(("none",), "constraint")]
 
 @dataclass(frozen=True, kw_only=True)
 class CustomDecoderConfig:
-    """What the config of a decoder of one's own extends; its fields are settings like any other."""
+    """The base class for the config of a custom decoder; its fields become settings."""
 
     def __post_init__(self) -> None:
         refuse("model.decoder", self)

@@ -1,4 +1,4 @@
-"""Settings, and names that they take, which earlier versions called otherwise."""
+"""Settings and values of settings that had other names in earlier versions."""
 
 import warnings
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ RENAMED_SETTINGS = {
     "train.average_of": "train.average_checkpoints_from",
     "train.clip_norm": "train.max_grad_norm",
 }
-"""Old full name → new full name; both are in one section."""
+"""Old full name → new full name, in the same section."""
 
 RENAMED_VALUES = {"text.source": RENAMED_TOKENIZERS, "text.target": RENAMED_TOKENIZERS}
 """Full name of a setting → old value → new value."""
@@ -37,7 +37,7 @@ RENAMED_VALUES = {"text.source": RENAMED_TOKENIZERS, "text.target": RENAMED_TOKE
 SUCCESSOR_VALUES: dict[str, dict[Any, Any]] = {
     "search.same_pattern": {True: "repetition_pattern", False: "none"},
 }
-"""Old full name → what its values are under the new name; others stay as they are."""
+"""Old full name → old value → value under the new name; other values stay."""
 
 
 class RenamedSettingWarning(FutureWarning):
@@ -47,8 +47,8 @@ class RenamedSettingWarning(FutureWarning):
 def with_new_names(tree: Tree, *, warn: bool = True) -> Tree:
     """Return a tree of settings under their new names; other settings stay as they are.
 
-    Settings that someone typed are warned of. A model file or a run folder is read without: it
-    cannot be edited.
+    Settings from the user cause a warning; those of a model file or a run folder, which cannot be
+    edited, do not.
     """
     renamed: Tree = tree
     problems = []
@@ -63,14 +63,14 @@ def with_new_names(tree: Tree, *, warn: bool = True) -> Tree:
             continue
         values = SUCCESSOR_VALUES.get(old, {})
         successor = values.get(section[name]) if type(section[name]) is bool else None
-        # in the place of the old one, so that the order of settings stays
+        # keep the position, and thus the order of the settings
         inner = {
             new_name if key == name else key: successor if successor and key == name else value
             for key, value in section.items()
         }
         renamed = _replaced(renamed, path, inner)
         assignment = f' = "{successor}"' if successor else ""
-        _tell(renamed_setting(old, new + assignment), warn)
+        _warn(renamed_setting(old, new + assignment), warn)
     if problems:
         raise ConfigError("settings", problems)
     for setting, values in RENAMED_VALUES.items():
@@ -79,17 +79,17 @@ def with_new_names(tree: Tree, *, warn: bool = True) -> Tree:
         value = None if section is None else section.get(name)
         if section is not None and isinstance(value, str) and value in values:
             renamed = _replaced(renamed, path, {**section, name: values[value]})
-            _tell(renamed_value(setting, value, values[value]), warn)
+            _warn(renamed_value(setting, value, values[value]), warn)
     return renamed
 
 
 def section_of_old_name(name: str) -> str | None:
-    """Return the section of a setting, given its old name alone."""
+    """Return the section of a setting by its old name without the section."""
     sections = [full.split(".")[0] for full in RENAMED_SETTINGS if full.count(".") == 1]
     return next((section for section in sections if f"{section}.{name}" in RENAMED_SETTINGS), None)
 
 
-def _tell(sentence: str, warn: bool) -> None:
+def _warn(sentence: str, warn: bool) -> None:
     if warn:
         warnings.warn(sentence, RenamedSettingWarning, stacklevel=3)
 
@@ -103,7 +103,7 @@ def _section(tree: Tree, path: Sequence[str]) -> Tree | None:
 
 
 def _replaced(tree: Tree, path: Sequence[str], section: Tree) -> Tree:
-    """Return a tree with one section replaced; the given one stays as it is."""
+    """Return a tree with one section replaced; the argument is not changed."""
     if not path:
         return section
     name, *rest = path

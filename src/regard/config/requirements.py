@@ -1,4 +1,4 @@
-"""Which extensions settings need: written into a model file, and checked before it is read."""
+"""The extensions that settings need: stored in a model file, checked before it is loaded."""
 
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
@@ -12,7 +12,7 @@ from regard.extensions import Extension
 
 
 def requirements(section: Any) -> list[dict[str, str]]:
-    """Return every extension that a section needs, except what comes with regard."""
+    """Return every extension that a section needs, except those that come with regard."""
     needed = {
         (one.kind, one.name): {"kind": one.kind, "name": one.name, "module": one.module}
         for one in _extensions_of(section)
@@ -22,7 +22,7 @@ def requirements(section: Any) -> list[dict[str, str]]:
 
 
 def missing_extension(required: Any) -> str | None:
-    """Say which extension of those that a file requires is not registered; None where all are."""
+    """Say which extension that a file requires is not registered; None if all are."""
     for one in required:
         kind, name, module = (str(one[part]) for part in ("kind", "name", "module"))
         if extensions.find(kind, name) is None:  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from regard import extensions
 from regard.choices import Normalization
 from regard.config import messages
-from regard.config.checks import above, at_least, at_most, refuse, sound
+from regard.config.checks import above, are_valid, at_least, at_most, refuse
 from regard.config.model import DECODERS, ENCODERS, DecoderConfig, EncoderConfig, ModelConfig
 from regard.config.names import ConstraintSetting, TokenizerSetting
 
@@ -66,8 +66,8 @@ class TextConfig:
     """Maximum size of the target vocabulary. Less frequent tokens are unknown."""
 
     min_count: int = 1
-    """Minimum count of a token in the training pairs. Rarer tokens are unknown, so that the
-    model learns to deal with unknown tokens. Subwords are exempt."""
+    """Minimum count of a token in the training pairs. Rarer tokens are unknown, so the
+    model learns to handle unknown tokens. Subwords are exempt."""
 
     shared_vocabulary: bool = False
     """Use one vocabulary for source and target."""
@@ -159,24 +159,24 @@ class TrainConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class SearchConfig:
-    """How outputs are searched for; the one declaration of every search setting.
+    """Greedy search, beam search and sampling.
 
-    The engine takes it as it is; the command line, the HTTP interface and the documents are made
-    from it.
+    This is the only declaration of the search settings: the command line, the HTTP interface and
+    the documents are generated from it.
     """
 
     beam_size: int = 1
-    """Hypotheses kept at each position; 1 is greedy search."""
+    """Beam size: hypotheses kept at each step. 1 is greedy search."""
 
     nbest: int = 1
-    """Outputs returned for each line, best first."""
+    """Number of outputs for each line, best first."""
 
     length_penalty: Annotated[float, at_least(0)] = 1.0
-    """Exponent of the length by which a hypothesis' score is divided; 0 for no division."""
+    """Length penalty: scores are divided by length ^ length_penalty. 0 disables it."""
 
     stop: Literal["full", "likeliest"] = "full"
-    """When a beam is done. full: as many hypotheses have ended as the beam holds. likeliest: in
-    addition, no open hypothesis is likelier than the nbest that have ended."""
+    """When beam search stops. full: once beam_size hypotheses have ended. likeliest: in addition,
+    no open hypothesis is likelier than the nbest that have ended."""
 
     max_length: int = 256
     """Maximum length of an output in tokens."""
@@ -185,40 +185,40 @@ class SearchConfig:
     """Minimum length of an output in tokens."""
 
     same_length: bool = False
-    """Give every output as many tokens as its source has."""
+    """Make each output exactly as long as its source, in tokens."""
 
     constraint: ConstraintSetting = "none"
-    """What outputs must satisfy besides, by a registered name or as module:Class; none: nothing.
-    repetition_pattern: repeat a token where the source repeats one, and nowhere else."""
+    """Constraint on outputs: a registered name, module:Class or none. repetition_pattern: an
+    output repeats a token exactly where its source does."""
 
     temperature: Annotated[float, at_least(0)] = 0.0
-    """Sample each token, from logits divided by this; 0 for no sampling."""
+    """Sampling temperature. 0 disables sampling."""
 
     top_k: Annotated[int, at_least(0)] = 0
-    """Sample among this many likeliest tokens; 0 for all."""
+    """Sample from this many likeliest tokens. 0 means all."""
 
     top_p: Annotated[float, above(0), at_most(1)] = 1.0
-    """Sample among the likeliest tokens that together have this probability; 1 for all."""
+    """Sample from the fewest likeliest tokens with this total probability. 1 means all."""
 
     seed: Annotated[int, at_least(0)] = 1
     """Random seed of sampling."""
 
     batch_size: int = 32
-    """Lines decoded together; a GPU may take more. No output depends on it."""
+    """Number of lines decoded together. It affects the speed, not the outputs."""
 
     def __post_init__(self) -> None:
         refuse("search", self, self._problems())
 
     def _problems(self) -> Iterator[str]:
-        if sound(self, "nbest", "beam_size") and self.nbest > self.beam_size:
+        if are_valid(self, "nbest", "beam_size") and self.nbest > self.beam_size:
             yield messages.above_limit("nbest", self.nbest, "beam_size", self.beam_size)
-        if sound(self, "min_length", "max_length") and self.min_length > self.max_length:
+        if are_valid(self, "min_length", "max_length") and self.min_length > self.max_length:
             yield messages.above_limit("min_length", self.min_length, "max_length", self.max_length)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Every setting of a run: with the pairs, they decide its result."""
+    """All settings of a run; with the pairs, they determine its outcome."""
 
     data: DataConfig = DataConfig()
     """Which pairs are used."""
@@ -233,15 +233,15 @@ class Settings:
     """How the model is trained."""
 
     search: SearchConfig = SearchConfig()
-    """How an output is found."""
+    """How outputs are searched for."""
 
     def __post_init__(self) -> None:
         refuse("settings", self)
 
 
-# sections of several kinds: what a `kind` in them stands for
+# sections with several kinds: the class of each `kind`
 KINDS: dict[Any, Mapping[str, type[Any]]] = {
     EncoderConfig: {**ENCODERS},
-    # in the order of iteration regard's own come first
+    # a ChainMap iterates over the last map first: regard's own
     DecoderConfig: ChainMap(extensions.decoder_configs, {**DECODERS}),
 }

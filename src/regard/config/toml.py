@@ -1,7 +1,7 @@
-"""Settings as TOML: read, overridden and checked, everything wrong at once; written, and compared.
+"""Settings as TOML: read, override, check with all problems at once, write and compare.
 
-A tree is what TOML and JSON hold: dicts, lists, text, numbers, true and false. Files are opened and
-closed elsewhere; what the settings are stands in `settings.py` and `model.py`.
+A tree holds what TOML and JSON have in common: dicts, lists, text, numbers and Booleans. Files are
+opened elsewhere; the settings are declared in `settings.py` and `model.py`.
 """
 
 import re
@@ -15,7 +15,7 @@ from typing import Any, final, get_origin
 from regard.choices import either, printable, unknown_choice, wrong_value
 from regard.config import messages
 from regard.config.checks import choices, must_be, types_of
-from regard.config.documentation import Place, document, places, summary, written
+from regard.config.documentation import Place, document, places, summary, toml_literal
 from regard.config.renamed_settings import with_new_names
 from regard.config.settings import KINDS, Settings
 from regard.errors import ConfigError, DataError
@@ -24,7 +24,7 @@ Tree = dict[str, Any]
 
 
 def read_settings(text: str, file: str) -> Tree:
-    """Read a TOML file's text into a tree, or say on which line it is none."""
+    """Parse the text of a TOML file into a tree, or say on which line it is wrong."""
     try:
         tree = tomllib.loads(text.removeprefix("\ufeff"))
     except tomllib.TOMLDecodeError as error:
@@ -42,9 +42,9 @@ def read_settings(text: str, file: str) -> Tree:
 
 
 def override(tree: Tree, assignments: Sequence[str]) -> Tree:
-    """Return a tree with settings replaced, each said as `section.setting=value`.
+    """Return a tree with settings replaced by assignments such as `section.setting=value`.
 
-    A value that is no TOML is text, so that `train.optimizer=adamw` needs no quotes.
+    A value that is not TOML is text: `train.optimizer=adamw` needs no quotes.
     """
     problems = []
     for assignment in assignments:
@@ -66,7 +66,7 @@ def override(tree: Tree, assignments: Sequence[str]) -> Tree:
 
 
 def settings_from(tree: Tree) -> Settings:
-    """Make settings of a tree, or refuse it with everything that is wrong in any section."""
+    """Build settings from a tree, or refuse it with all problems of all sections."""
     tree = with_new_names(tree, warn=False)
     reader = _TreeReader()
     settings: Settings | None = reader.section(Settings, tree, "")
@@ -76,12 +76,12 @@ def settings_from(tree: Tree) -> Settings:
 
 
 def to_tree(settings: Settings) -> Tree:
-    """Return settings as a tree, every one of them, in order."""
+    """Return all settings as a tree, in order."""
     return _tree(settings)
 
 
 def merge_trees(tree: Tree, by: Mapping[str, Any]) -> Tree:
-    """Replace settings, section by section; another kind replaces its whole section."""
+    """Merge settings section by section; another `kind` replaces its whole section."""
     merged = dict(tree)
     for key, value in by.items():
         old = merged.get(key)
@@ -92,12 +92,12 @@ def merge_trees(tree: Tree, by: Mapping[str, Any]) -> Tree:
 
 
 def to_toml(settings: Settings, comments: bool = True) -> str:
-    """Write every setting as TOML, each under what it is for."""
+    """Write all settings as TOML, each below its description."""
     return "\n".join(_lines(settings, "", comments)).lstrip("\n") + "\n"
 
 
 def differences(a: Settings, b: Settings) -> list[str]:
-    """Say what changes from some settings to others, as `train.seed: 1 → 2`."""
+    """List the differences between settings, such as `train.seed: 1 → 2`."""
     before, after = dict(_leaves(to_tree(a))), dict(_leaves(to_tree(b)))
     return [
         f"{name}: {_or_none(before, name)} → {_or_none(after, name)}"
@@ -108,16 +108,16 @@ def differences(a: Settings, b: Settings) -> list[str]:
 
 @final
 class _TreeReader:
-    """One pass over a tree, which notes each problem and goes on; None is what could not be."""
+    """Reads a tree in one pass and collects all problems; what is wrong is read as None."""
 
     def __init__(self) -> None:
         self.problems: list[str] = []
 
     def section(self, hint: Any, tree: Any, path: str) -> Any:
-        """Make a section of what a tree says."""
+        """Build a section from a tree."""
         if not isinstance(tree, dict):
             name = path or "the tree"
-            self.problems.append(wrong_value(name, printable(tree), "a section of its own"))
+            self.problems.append(wrong_value(name, printable(tree), "a section"))
             return None
         if hint not in KINDS:
             return self.fill(Place(path, None, hint), tree)
@@ -132,7 +132,7 @@ class _TreeReader:
         return None
 
     def fill(self, place: Place, tree: Tree) -> Any:
-        """Make a section whose class is known, noting what it says of its own values too."""
+        """Build a section of a known class; collect the problems of its own checks too."""
         hints, values = types_of(place.section), {}
         self.problems += [_unknown(place, name, tree[name]) for name in tree if name not in hints]
         for field in fields(place.section):
@@ -141,7 +141,7 @@ class _TreeReader:
                 values[field.name] = self.value(hint, tree[field.name], name)
             elif field.default is MISSING:
                 values[field.name] = self.missing(hint, name)
-        # what is already noted is not noted again, nor what a rule makes of it
+        # skip problems that only follow from a value that is already reported
         missing = [name for name, value in values.items() if value is None]
         noted = [f"{name} {verb} None" for name in missing for verb in ("is", "=")]
         try:
@@ -155,24 +155,24 @@ class _TreeReader:
         return None
 
     def value(self, hint: Any, value: Any, name: str) -> Any:
-        """Take one setting as it is, if it is anything that a setting can be."""
+        """Return the value of one setting; its section checks the bounds."""
         if _is_section(hint):
             return self.section(hint, value, name)
         if get_origin(hint) is tuple and isinstance(value, list):
             value = tuple(value)
-        # "2" where 2 is meant is shown with its quotes
+        # quote "2" in the message if 2 is meant
         quoted = isinstance(value, str) and hint is not str and not choices(hint)
-        # a section's own rules may print what they refuse, which not every value survives
+        # the checks of a section print the value, which huge integers do not survive
         plain = all(_plain(part) for part in (value if isinstance(value, tuple) else (value,)))
         if plain and not quoted:
             return value
-        text = printable(written(value) if quoted else value)
+        text = printable(toml_literal(value) if quoted else value)
         must = "a number within 64 bits" if type(value) is int else must_be(hint)
         self.problems.append(wrong_value(name, text, must))
         return None
 
     def missing(self, hint: Any, name: str) -> Any:
-        """Note a setting that has no default; of a section, what would be missing inside."""
+        """Report a setting without a default; for a section, report what is missing inside."""
         if not _is_section(hint):
             self.problems.append(messages.missing_setting(name, must_be(hint)))
         elif self.section(hint, {}, name) is not None:
@@ -180,7 +180,7 @@ class _TreeReader:
 
 
 def _unknown(place: Place, name: str, value: Any) -> str:
-    """Say that there is no such setting, and where one of that name, or a similar name, is."""
+    """Say that a setting is unknown, and where one of the same or a similar name is."""
     noun = "section" if isinstance(value, dict) else "setting"
     full_name = _dotted(place.path, name)
     places_of_name = _places_by_name().get(name, [])
@@ -196,7 +196,7 @@ def _unknown(place: Place, name: str, value: Any) -> str:
 
 @cache
 def _places_by_name() -> dict[str, list[Place]]:
-    """Return every section that has a setting of a name, by that name."""
+    """Return, for the name of each setting, every section that has it."""
     by_name: dict[str, list[Place]] = {}
     for place in places():
         for name in [*types_of(place.section), *(["kind"] if place.kind else [])]:
@@ -215,13 +215,13 @@ def _plain(value: Any) -> bool:
 
 
 def _dotted(path: str, name: str) -> str:
-    """Join a section and a name in it, which is quoted as in TOML where it has to be."""
+    """Join a section and a name in it, quoted as in TOML if necessary."""
     name = name if re.fullmatch(r"[A-Za-z0-9_-]{1,80}", str(name)) else printable(repr(name))
     return f"{path}.{name}" if path else name
 
 
 def _parsed(text: str) -> Any:
-    """Read a value as TOML, or as text where it is none."""
+    """Parse a value as TOML; if it is not TOML, return it as text."""
     try:
         tree = tomllib.loads(f"value = {text}")
     except (ValueError, RecursionError):
@@ -230,7 +230,7 @@ def _parsed(text: str) -> Any:
 
 
 def _renamed(parts: Sequence[str], value: Any) -> tuple[Sequence[str], Any]:
-    """Return an assignment under today's name of the setting."""
+    """Return an assignment under the new name of the setting."""
     tree = with_new_names(_replaced({}, parts, value))
     names = []
     for _ in parts:
@@ -240,7 +240,7 @@ def _renamed(parts: Sequence[str], value: Any) -> tuple[Sequence[str], Any]:
 
 
 def _no_section(tree: Tree, parts: Sequence[str]) -> str | None:
-    """Return the name of what an assignment takes for a section, where it is none."""
+    """Return the name that an assignment uses as a section, if it is not one."""
     for depth, part in enumerate(parts[:-1]):
         tree = tree.get(part, {})
         if not isinstance(tree, dict):
@@ -249,7 +249,7 @@ def _no_section(tree: Tree, parts: Sequence[str]) -> str | None:
 
 
 def _replaced(tree: Tree, parts: Sequence[str], value: Any) -> Tree:
-    """Return a tree with one value replaced; the given one stays as it is."""
+    """Return a tree with one value replaced; the argument is not changed."""
     new = inner = dict(tree)
     for part in parts[:-1]:
         inner[part] = dict(inner.get(part, {}))
@@ -269,7 +269,7 @@ def _tree(section: Any) -> Tree:
 
 
 def _kinds(section: Any) -> dict[type[Any], str]:
-    """Return the `kind` of everything that could stand where a section stands, if it has one."""
+    """Return the `kind` of each class that can take the place of a section, if it has kinds."""
     several = [kinds for kinds in KINDS.values() if type(section) in kinds.values()]
     return {section_class: kind for kinds in several for kind, section_class in kinds.items()}
 
@@ -280,25 +280,25 @@ def _lines(section: Any, path: str, comments: bool) -> Iterator[str]:
         yield from _comment(summary(type(section)), comments)
         yield f"[{path}]"
     if kinds := _kinds(section):
-        yield from _comment(f"Which one this is. ({either(kinds.values())})", comments)
-        yield f"kind = {written(kinds[type(section)])}"
-    below = []
+        yield from _comment(f"Kind of this section. ({either(kinds.values())})", comments)
+        yield f"kind = {toml_literal(kinds[type(section)])}"
+    subsections = []
     hints = types_of(type(section))
     for entry in document(type(section)):
         value, names = getattr(section, entry.name), choices(hints[entry.name])
         if is_dataclass(value):
-            below.append((_dotted(path, entry.name), value))
+            subsections.append((_dotted(path, entry.name), value))
         else:
             text = f"{entry.text} ({either(names)})" if names else entry.text
             yield from _comment(text, comments)
-            yield f"{entry.name} = {written(value)}"
-    # what stands after a section's head belongs to it, so that those inside come last
-    for name, value in below:
+            yield f"{entry.name} = {toml_literal(value)}"
+    # TOML assigns what follows a section's header to it, so subsections come last
+    for name, value in subsections:
         yield from _lines(value, name, comments)
 
 
-def _comment(text: str, wanted: bool) -> Iterator[str]:
-    if wanted:
+def _comment(text: str, enabled: bool) -> Iterator[str]:
+    if enabled:
         yield f"# {text}"
 
 
@@ -311,4 +311,4 @@ def _leaves(tree: Tree, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _or_none(leaves: Tree, name: str) -> str:
-    return written(leaves[name]) if name in leaves else "none"
+    return toml_literal(leaves[name]) if name in leaves else "none"

@@ -1,1 +1,1 @@
-"""Small tasks that a laptop learns while one looks on: data and settings, nothing printed."""
+"""Small tasks that a laptop learns in minutes: data and settings, nothing printed."""

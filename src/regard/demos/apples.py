@@ -1,8 +1,7 @@
-"""A family of Chinese–English sentences from which attention can learn which word is whose.
+"""Generated Chinese–English sentences from which attention can learn word alignments.
 
-Every sentence is put together from the tables below; a few hundred are trained on, and
-我爱吃苹果 is not among them. Data and settings alone: training is `api`'s part, printing the
-command line's.
+Sentences are combined from the tables below; a few hundred are training pairs, and 我爱吃苹果 is
+held out. The module holds data and settings; `regard.cli.demo` trains and prints.
 """
 
 from hashlib import sha256
@@ -19,11 +18,11 @@ from regard.config.model import (
 )
 from regard.config.settings import DataConfig, SearchConfig, Settings, TextConfig, TrainConfig
 
-WHO = {"我": "i", "你": "you", "他": "he", "她": "she", "我们": "we", "他们": "they"}
+SUBJECTS = {"我": "i", "你": "you", "他": "he", "她": "she", "我们": "we", "他们": "they"}
 SINGULAR = ("he", "she")
-LIKES = {"爱吃": "love", "想吃": "want", "喜欢": "like", "讨厌": "hate"}
-LOOKS = {"红": "red", "大": "big", "小": "small"}
-WHAT = {
+VERBS = {"爱吃": "love", "想吃": "want", "喜欢": "like", "讨厌": "hate"}
+ADJECTIVES = {"红": "red", "大": "big", "小": "small"}
+OBJECTS = {
     "苹果": "apples",
     "香蕉": "bananas",
     "葡萄": "grapes",
@@ -31,24 +30,24 @@ WHAT = {
     "桃子": "peaches",
     "橙子": "oranges",
 }
-WHEN = {"今天": "today", "现在": "now"}
-NOT = "不"
+TIMES = {"今天": "today", "现在": "now"}
+NEGATION = "不"
 EXAMPLE = ("我爱吃苹果", "i love apples")
-TRAINED = 384
+NUM_TRAINED = 384
 
 WHY = (
-    "No sentence tells which characters are whose, but each word comes in many sentences, and "
-    "looking at its own characters is what serves in all of them. "
-    "The decoder starts from nothing and knows of the source only what it has looked at, so its "
+    "No pair says which characters belong to which word, but each word is in many sentences, and "
+    "only attention to its own characters is right in all of them. "
+    "The decoder starts from a zero state and sees the source only through attention, so its "
     "weights are an alignment. "
-    "我爱吃苹果 was never trained on; its words were, in other company."
+    "我爱吃苹果 is not a training sentence; its words are in others."
 )
 
 
 class Sentence(NamedTuple):
-    """A pair, and for each English word the places of its own characters.
+    """A pair, and for each English word the positions of its own characters.
 
-    `do` and `does` have none of their own: what they say is spread over 不 and the pronoun.
+    `do` and `does` have none: their meaning is spread over 不 and the pronoun.
     """
 
     source: str
@@ -57,49 +56,53 @@ class Sentence(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    """A word in both languages; an empty one stands for what a sentence does not have."""
+    """A word in both languages; an empty string if a language has none."""
 
     chinese: str = ""
     english: str = ""
 
 
 def family() -> list[Sentence]:
-    """Return every sentence that the tables make."""
-    now = _pieces(WHEN)
-    # a time stands in front of everything or behind the pronoun; in English that is at the end
-    times = [(_Piece(), _Piece()), *((t, _Piece()) for t in now), *((_Piece(), t) for t in now)]
-    looks = [_Piece(), *_pieces(LOOKS)]
-    negations = [_Piece(), _Piece(NOT, "not")]
-    tables = (_pieces(WHO), _pieces(LIKES), looks, _pieces(WHAT), negations, times)
+    """Return every sentence of the tables."""
+    adverbs = _pieces(TIMES)
+    # a time comes first, or after the pronoun; in English the latter is at the end
+    times = [
+        (_Piece(), _Piece()),
+        *((t, _Piece()) for t in adverbs),
+        *((_Piece(), t) for t in adverbs),
+    ]
+    adjectives = [_Piece(), *_pieces(ADJECTIVES)]
+    negations = [_Piece(), _Piece(NEGATION, "not")]
+    tables = (_pieces(SUBJECTS), _pieces(VERBS), adjectives, _pieces(OBJECTS), negations, times)
     return [_sentence(*parts) for parts in product(*tables)]
 
 
 def pairs() -> list[tuple[str, str]]:
-    """Return what is trained on."""
-    return [sentence[:2] for sentence in _shuffled()[:TRAINED]]
+    """Return the training pairs."""
+    return [sentence[:2] for sentence in _shuffled()[:NUM_TRAINED]]
 
 
 def unseen() -> list[Sentence]:
-    """Return every sentence that is not trained on, 我爱吃苹果 first."""
-    return [*(s for s in family() if s[:2] == EXAMPLE), *_shuffled()[TRAINED:]]
+    """Return every held-out sentence, 我爱吃苹果 first."""
+    return [*(s for s in family() if s[:2] == EXAMPLE), *_shuffled()[NUM_TRAINED:]]
 
 
-def content() -> dict[str, str]:
-    """Return every English word that has Chinese characters of its own, with those characters."""
+def word_characters() -> dict[str, str]:
+    """Return, for each English word that has its own Chinese characters, these characters."""
     words = {
         english: chinese
-        for table in (WHO, LIKES, LOOKS, WHAT, WHEN)
+        for table in (SUBJECTS, VERBS, ADJECTIVES, OBJECTS, TIMES)
         for chinese, english in table.items()
     }
-    return words | {f"{like}s": chinese for chinese, like in LIKES.items()} | {"not": NOT}
+    return words | {f"{like}s": chinese for chinese, like in VERBS.items()} | {"not": NEGATION}
 
 
 def settings(seed: int = 1) -> Settings:
-    """Return Luong's model, read from both ends, its decoder starting from zero, nothing fed back.
+    """Return Luong's model: a bidirectional encoder, a zero initial state, no input feeding.
 
-    Whatever reaches the decoder by another way than attention would blur the alignment: a summary
-    of the source tells it what to write wherever it looks. There is one validation, at the end: the
-    last weights are the ones kept.
+    Any other path from the source to the decoder would blur the alignment: with a summary of the
+    source, the decoder needs no attention. The only validation is at the end, so the last weights
+    are saved.
     """
     max_steps = 300
     return Settings(
@@ -132,7 +135,7 @@ def settings(seed: int = 1) -> Settings:
 
 
 def _shuffled() -> list[Sentence]:
-    """Return the family without 我爱吃苹果, in an order that is as good as random, and fixed."""
+    """Return the family without 我爱吃苹果, in a fixed pseudo-random order."""
     sentences = [sentence for sentence in family() if sentence[:2] != EXAMPLE]
     return sorted(sentences, key=lambda sentence: sha256(sentence.source.encode()).digest())
 
@@ -142,29 +145,31 @@ def _pieces(table: dict[str, str]) -> list[_Piece]:
 
 
 def _sentence(
-    who: _Piece,
-    likes: _Piece,
-    looks: _Piece,
-    what: _Piece,
-    no: _Piece,
-    when: tuple[_Piece, _Piece],
+    subject: _Piece,
+    verb_stem: _Piece,
+    adjective: _Piece,
+    object_: _Piece,
+    negation: _Piece,
+    time: tuple[_Piece, _Piece],
 ) -> Sentence:
-    """Put a sentence together: the same pieces in the order of each language."""
-    first, second = when
-    singular = who.english in SINGULAR
-    verb, helper = likes, _Piece()
-    if no.english:
+    """Build a sentence: the same pieces in the order of each language."""
+    first, second = time
+    singular = subject.english in SINGULAR
+    verb, helper = verb_stem, _Piece()
+    if negation.english:
         helper = _Piece("", "does" if singular else "do")
     elif singular:
-        verb = _Piece(likes.chinese, f"{likes.english}s")
+        verb = _Piece(verb_stem.chinese, f"{verb_stem.english}s")
     places: dict[str, tuple[int, ...]] = {}
     source = ""
-    for piece in (first, who, second, no, verb, looks, what):
+    for piece in (first, subject, second, negation, verb, adjective, object_):
         end = len(source) + len(piece.chinese)
         places[piece.chinese] = tuple(range(len(source), end))
         source += piece.chinese
-    # what is not there, and the helper, which Chinese does without
+    # absent pieces, and the auxiliary verb, which Chinese does not have
     places[""] = ()
-    english = [p for p in (first, who, helper, no, verb, looks, what, second) if p.english]
+    english = [
+        p for p in (first, subject, helper, negation, verb, adjective, object_, second) if p.english
+    ]
     target = " ".join(piece.english for piece in english)
     return Sentence(source, target, tuple(places[piece.chinese] for piece in english))

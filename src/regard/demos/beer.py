@@ -1,6 +1,6 @@
-"""One sentence pair for a decoder whose new state asks: it learns the words, and no alignment.
+"""One sentence pair for Luong attention: the model learns the words, but no alignment.
 
-Data and settings alone: training is `api`'s part, printing the command line's.
+It holds data and settings; `regard.cli.demo` trains and prints.
 """
 
 from regard.config.model import (
@@ -16,19 +16,19 @@ from regard.config.settings import DataConfig, SearchConfig, Settings, TextConfi
 PAIR = ("ich mochte ein bier", "i want a beer")
 
 WHY = (
-    "One pair cannot teach an alignment: wherever the decoder looks, the next word is the same, so "
-    "nothing tells it which German word is whose, and with another seed it looks elsewhere. "
-    "`regard demo apples` can, since there each word comes in many sentences."
+    "One pair cannot teach an alignment: the next word is the same wherever the decoder looks, so "
+    "nothing says which German word it translates, and another seed looks elsewhere. "
+    "`regard demo apples` learns one, since each of its words is in many sentences."
 )
 
 
 def pairs() -> list[tuple[str, str]]:
-    """Return all that is learned: one pair."""
+    """Return the only training pair."""
     return [PAIR]
 
 
 def settings(seed: int = 1) -> Settings:
-    """Return an Elman encoder–decoder whose new state asks by a bilinear score.
+    """Return an Elman encoder–decoder whose new state is the query of a bilinear score.
 
     α_t = softmax_j(h_tᵀ W h̄_j)   c_t = Σ_j α_tj h̄_j   logits = G [h_t; c_t] + b
 

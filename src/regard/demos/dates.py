@@ -1,7 +1,7 @@
-"""Dates as the world writes them, to be turned into ISO 8601: 24 locales, from Babel's CLDR data.
+"""Dates in the formats of 24 locales (Babel's CLDR data), to be normalized to ISO 8601.
 
-A thousand days are held out whole, in every locale and format. Data and settings alone: training is
-`api`'s part, printing the command line's.
+A thousand days are held out in every locale and format. The module holds data and settings;
+`regard.cli.demo` trains and prints.
 """
 
 import re
@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 from regard.config.settings import SearchConfig, Settings, TrainConfig
 
 YEARS = range(1700, 2100)
-"""One whole turn of the Gregorian calendar: after 400 years the weekdays come again."""
+"""One cycle of the Gregorian calendar: its weekdays repeat after 400 years."""
 
 LOCALES = (
     *("en", "de", "nl", "sv", "fr", "es", "it", "pt", "pl", "cs", "hu", "fi", "tr", "id", "vi"),
@@ -27,8 +27,8 @@ FORMATS: tuple[Literal["short", "medium", "long", "full"], ...] = (
     "long",
     "full",
 )
-TESTED, VALIDATED = 1000, 100
-TRAINED_A_FORM, VALIDATED_A_FORM = 1200, 4
+NUM_TEST_DAYS, NUM_DEV_DAYS = 1000, 100
+TRAIN_DAYS_PER_FORM, DEV_DAYS_PER_FORM = 1200, 4
 EXAMPLE_FORMS = (
     ("en", "full"),
     ("de", "long"),
@@ -43,15 +43,15 @@ EXAMPLE_FORMS = (
 )
 
 WHY = (
-    "No rule says what a month is called, nor in which order a language writes its dates: the "
-    "pairs do, and these days were in none of them, in no language. "
-    "Each digit of the year is written while looking at that very digit, the month while looking "
-    "at its name or its number."
+    "The names of the months and the order of each language are learned from pairs alone, and "
+    "none of these days is in a training pair, in any language. "
+    "The model writes each digit of the year while it looks at that digit, and the month while it "
+    "looks at its name or number."
 )
 
 
 class Form(NamedTuple):
-    """One way to write a day: a locale's format."""
+    """A date format of a locale."""
 
     locale: str
     format: str
@@ -59,15 +59,15 @@ class Form(NamedTuple):
 
 
 class Split(NamedTuple):
-    """Days to learn from, to validate on, and to test on; none is two of these."""
+    """Disjoint days for training, validation and test."""
 
     train: tuple[date, ...]
     dev: tuple[date, ...]
     test: tuple[date, ...]
 
 
-class Written(NamedTuple):
-    """A day as a locale's format writes it, and as ISO 8601 does."""
+class DatePair(NamedTuple):
+    """A day in the format of a locale, and in ISO 8601."""
 
     locale: str
     format: str
@@ -77,34 +77,38 @@ class Written(NamedTuple):
 
 @cache
 def forms() -> tuple[Form, ...]:
-    """Return the formats of all locales from which a day can be told."""
+    """Return the formats of all locales that identify the day."""
     from babel import Locale
     from babel.dates import get_date_format
 
-    every = [
+    all_forms = [
         Form(name, format, partial(get_date_format(format, locale).apply, locale=locale))
         for name, locale in ((name, Locale.parse(name)) for name in LOCALES)
         for format in FORMATS
     ]
-    # any leap year has all the days there are to confuse: which year it is, a form must say
-    return tuple(unambiguous(every, days([2024])))
+    # one leap year has every day that could be confused; a form must contain the year
+    return tuple(unambiguous(all_forms, days([2024])))
 
 
 def unambiguous(forms: Iterable[Form], days: Sequence[date]) -> list[Form]:
-    """Return the forms with the whole year in them that never write what stands for another day.
+    """Return the forms that contain the whole year and never write the line of another day.
 
-    Of two forms that write one line for two days, as 03/04/2024 in London and in New York, neither
-    is kept.
+    If two forms write the same line for two days, such as 03/04/2024 in London and New York, both
+    are dropped.
     """
-    legible: dict[Form, list[str]] = {}
-    meant: dict[str, set[date]] = defaultdict(set)
+    lines_by_form: dict[Form, list[str]] = {}
+    days_by_line: dict[str, set[date]] = defaultdict(set)
     for form in forms:
         lines = [form.write(day) for day in days]
         if all(map(_tells_year, lines, days)):
-            legible[form] = lines
+            lines_by_form[form] = lines
             for line, day in zip(lines, days, strict=True):
-                meant[line].add(day)
-    return [form for form, lines in legible.items() if all(len(meant[x]) == 1 for x in lines)]
+                days_by_line[line].add(day)
+    return [
+        form
+        for form, lines in lines_by_form.items()
+        if all(len(days_by_line[x]) == 1 for x in lines)
+    ]
 
 
 def days(years: Iterable[int] = YEARS) -> list[date]:
@@ -115,54 +119,55 @@ def days(years: Iterable[int] = YEARS) -> list[date]:
 
 @cache
 def split(seed: int = 1) -> Split:
-    """Draw the days that are held out; all others are there to learn from."""
-    every = days()
-    shuffled = tuple(Random(f"days {seed}").sample(every, len(every)))
-    held_out = TESTED + VALIDATED
-    return Split(shuffled[held_out:], shuffled[TESTED:held_out], shuffled[:TESTED])
+    """Draw the held-out days; all others are for training."""
+    all_days = days()
+    shuffled = tuple(Random(f"days {seed}").sample(all_days, len(all_days)))
+    held_out = NUM_TEST_DAYS + NUM_DEV_DAYS
+    return Split(shuffled[held_out:], shuffled[NUM_TEST_DAYS:held_out], shuffled[:NUM_TEST_DAYS])
 
 
 def pairs(seed: int = 1) -> list[tuple[str, str]]:
-    """Return what is trained on: for each form days of its own, a small part of all there are."""
-    return _sampled_pairs(split(seed).train, TRAINED_A_FORM, Random(f"pairs {seed}"))
+    """Return the training pairs: for each form its own sample of the training days."""
+    return _sampled_pairs(split(seed).train, TRAIN_DAYS_PER_FORM, Random(f"pairs {seed}"))
 
 
 def dev_pairs(seed: int = 1) -> list[tuple[str, str]]:
-    """Return what is validated on, a few days for each form."""
-    return _sampled_pairs(split(seed).dev, VALIDATED_A_FORM, Random(f"dev {seed}"))
+    """Return the validation pairs, a few days for each form."""
+    return _sampled_pairs(split(seed).dev, DEV_DAYS_PER_FORM, Random(f"dev {seed}"))
 
 
-def unseen(seed: int = 1) -> list[Written]:
-    """Return the thousand days of the test in every form; some forms write the same lines."""
+def unseen(seed: int = 1) -> list[DatePair]:
+    """Return the test days in every form; some forms write the same lines."""
     test = split(seed).test
-    return [_written(form, day) for form in forms() for day in test]
+    return [_date_pair(form, day) for form in forms() for day in test]
 
 
 def examples(seed: int = 1) -> list[tuple[str, str]]:
-    """Return some days of the test in various scripts, each with what should come out."""
+    """Return test days in various scripts, each with its correct output."""
     example_forms = [form for name in EXAMPLE_FORMS for form in forms() if form[:2] == name]
     return [
-        _written(form, day)[2:] for form, day in zip(example_forms, split(seed).test, strict=False)
+        _date_pair(form, day)[2:]
+        for form, day in zip(example_forms, split(seed).test, strict=False)
     ]
 
 
-def exact(rows: Iterable[Written], outputs: Mapping[str, str]) -> dict[tuple[str, str], float]:
-    """Return for each locale and format how many of its days came out right, in percent.
+def accuracy(rows: Iterable[DatePair], outputs: Mapping[str, str]) -> dict[tuple[str, str], float]:
+    """Return the accuracy of each locale and format, in percent.
 
-    `outputs` holds what came out for each source line.
+    `outputs` holds the output for each source line.
     """
-    right: dict[tuple[str, str], list[bool]] = defaultdict(list)
+    correct: dict[tuple[str, str], list[bool]] = defaultdict(list)
     for row in rows:
-        right[row.locale, row.format].append(outputs[row.source] == row.target)
-    return {form: 100 * sum(answers) / len(answers) for form, answers in right.items()}
+        correct[row.locale, row.format].append(outputs[row.source] == row.target)
+    return {form: 100 * sum(answers) / len(answers) for form, answers in correct.items()}
 
 
 def settings(seed: int = 1) -> Settings:
     """Return Luong's model with a bidirectional encoder and without input feeding.
 
-    Its weights fall on single characters; and since no step waits for what the one before saw, a
-    whole target is one scan, which is fast. The weights kept are the last: several validations are
-    faultless, and the first of those is not the best.
+    Its attention weights concentrate on single characters. Without input feeding, no step waits
+    for the attention of the previous one, so a whole target is one fast scan. The last weights are
+    saved: several validations are perfect, and the first of them is not the best.
     """
     from regard.models import preset
 
@@ -193,13 +198,15 @@ def settings(seed: int = 1) -> Settings:
 
 
 def _tells_year(line: str, day: date) -> bool:
-    """Say whether the year stands there in four digits, and nothing else that could be one."""
+    """Whether the line has the year in four digits, and no other number that could be one."""
     return re.findall(r"\d{3,}", line) == [f"{day.year}"]
 
 
-def _sampled_pairs(days: Sequence[date], a_form: int, rng: Random) -> list[tuple[str, str]]:
-    return [_written(form, day)[2:] for form in forms() for day in rng.sample(days, a_form)]
+def _sampled_pairs(days: Sequence[date], days_per_form: int, rng: Random) -> list[tuple[str, str]]:
+    return [
+        _date_pair(form, day)[2:] for form in forms() for day in rng.sample(days, days_per_form)
+    ]
 
 
-def _written(form: Form, day: date) -> Written:
-    return Written(form.locale, form.format, form.write(day), day.isoformat())
+def _date_pair(form: Form, day: date) -> DatePair:
+    return DatePair(form.locale, form.format, form.write(day), day.isoformat())

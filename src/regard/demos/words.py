@@ -1,6 +1,6 @@
-"""Six pairs of words for an encoder–decoder without attention, and one word that it never saw.
+"""Six word pairs for an encoder–decoder without attention, and one unseen word.
 
-Data and settings alone: training is `api`'s part, printing the command line's.
+It holds data and settings; `regard.cli.demo` trains and prints.
 """
 
 from regard.config.model import (
@@ -13,7 +13,7 @@ from regard.config.model import (
 from regard.config.settings import DataConfig, SearchConfig, Settings, TrainConfig
 from regard.special_tokens import EOS
 
-LEARNED = (
+PAIRS = (
     ("man", "women"),
     ("black", "white"),
     ("king", "queen"),
@@ -28,46 +28,46 @@ EXAMPLES = (
     ("black", "white"),
     ("up", "down"),
 )
-FILL = "P"
+PADDING = "P"
 LENGTH = 5
 
 WHY = (
-    "Filled with P, every word is read in five steps: mansP differs from manPP in one symbol, and "
-    "the state it ends in lies near that of man. "
-    "Without P, man ends after three steps and mans after four, and that one step more turns the "
-    "state to where no learned word ends, far from man. "
-    "What the model has learned is where six readings end, not how words are built."
+    "Padded with P, every word takes five steps: mansP differs from manPP in one token, and its "
+    "final state is close to that of man. "
+    "Without padding, man ends after three steps and mans after four; the extra step moves the "
+    "state away from man and from every other trained word. "
+    "The model has learned six final states, not how words are built."
 )
 
 
-def written(word: str, *, filled: bool = True) -> str:
-    """Return a word as the model reads it: padded to five tokens, or unchanged."""
-    return word.ljust(LENGTH, FILL) if filled else word
+def source_text(word: str, *, padded: bool = True) -> str:
+    """Return a word as source text: padded to five tokens, or unchanged."""
+    return word.ljust(LENGTH, PADDING) if padded else word
 
 
-def pairs(*, filled: bool = True) -> list[tuple[str, str]]:
-    """Return all that is learned; `mans` is not in it."""
-    return [(written(source, filled=filled), target) for source, target in LEARNED]
+def pairs(*, padded: bool = True) -> list[tuple[str, str]]:
+    """Return the training pairs; `mans` is not in them."""
+    return [(source_text(source, padded=padded), target) for source, target in PAIRS]
 
 
-def examples(*, filled: bool = True) -> list[tuple[str, str]]:
-    """Return what is asked afterwards, with what should come out; without P, `mans` misses it."""
-    return [(written(source, filled=filled), target) for source, target in EXAMPLES]
+def examples(*, padded: bool = True) -> list[tuple[str, str]]:
+    """Return the examples with their correct outputs; without padding, `mans` fails."""
+    return [(source_text(source, padded=padded), target) for source, target in EXAMPLES]
 
 
-def settings(seed: int = 1, *, filled: bool = True) -> Settings:
-    """Return an Elman encoder–decoder of 128 units over one-hot symbols.
+def settings(seed: int = 1, *, padded: bool = True) -> Settings:
+    """Return an Elman encoder–decoder of 128 units over one-hot tokens.
 
-    A network of one layer has no layers to drop between, so its dropout stands before the
-    vocabulary's matrix. There is one validation, at the end: the last weights are the ones kept.
+    With one layer there is no dropout between layers; it is before the output projection instead.
+    The only validation is at the end, so the last weights are saved.
     """
-    sources, targets = zip(*pairs(filled=filled), strict=True)
+    sources, targets = zip(*pairs(padded=padded), strict=True)
     max_steps = 300
     return Settings(
         data=DataConfig(dev_fraction=0.0),
         model=ModelConfig(
-            source=EmbeddingConfig(size=_symbols(sources), one_hot=True),
-            target=EmbeddingConfig(size=_symbols(targets), one_hot=True),
+            source=EmbeddingConfig(size=_vocabulary_size(sources), one_hot=True),
+            target=EmbeddingConfig(size=_vocabulary_size(targets), one_hot=True),
             encoder=RecurrentEncoderConfig(cell="elman", hidden_size=128),
             decoder=PlainDecoderConfig(cell="elman", hidden_size=128, initial_state="copy"),
             readout=ReadoutConfig(dropout=0.5),
@@ -85,6 +85,6 @@ def settings(seed: int = 1, *, filled: bool = True) -> Settings:
     )
 
 
-def _symbols(lines: tuple[str, ...]) -> int:
-    """Count the symbols of a vocabulary: every character, and the four that begin each one."""
+def _vocabulary_size(lines: tuple[str, ...]) -> int:
+    """Return the size of a vocabulary: every character and the four special tokens."""
     return EOS + 1 + len(set("".join(lines)))

@@ -54,7 +54,7 @@ def unknown_argument(name: str, match: str) -> str:
 # in the words of `config`, which are among them in one error
 def not_a_section(name: str, setting: Any) -> str:
     """Refuse one value for a whole section."""
-    return f"{name} is {setting}; it must be a section of its own."
+    return f"{name} is {setting}; it must be a section."
 
 
 def not_a_dict(section: str, settings: Any) -> str:

@@ -1,4 +1,4 @@
-"""Models behind HTTP: requests of many clients share one queue; a page to play with."""
+"""Models over HTTP: requests of all clients share one queue; with a page to play with."""
 
 from typing import TYPE_CHECKING, Any
 

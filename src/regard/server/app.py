@@ -21,7 +21,7 @@ from regard.server.openapi import WORK_PROBLEMS, openapi_document, request_body,
 from regard.server.problem_details import ProblemError, problem_response
 from regard.server.prometheus_metrics import ServerMetrics
 from regard.server.response_json import encode_json
-from regard.server.service import Service, described
+from regard.server.service import Service, describe_model
 from regard.server.static_files import CONTENT_TYPES, StaticFile, static_response
 from regard.translator import Translator
 
@@ -67,7 +67,7 @@ def create_app(
 
 
 def _add_work_routes(app: FastAPI, service: Service) -> None:
-    descriptions = [described(name, model) for name, model in service.translators.items()]
+    descriptions = [describe_model(name, model) for name, model in service.translators.items()]
     models = encode_json({"models": descriptions, "limits": asdict(service.limits)})
     pairs = {"pairs": [{"source": "a line", "target": "its target"}]}
 

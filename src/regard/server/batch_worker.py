@@ -128,7 +128,7 @@ class BatchWorker:
         return min(max(1, seconds), longest)
 
     def _run(self) -> None:
-        # a function call for each batch, so that an idle worker holds no references to the last
+        # one call per batch: an idle worker keeps no references to its last batch
         while self._process_batch():
             pass
 

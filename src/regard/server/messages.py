@@ -1,6 +1,6 @@
-"""Every sentence that the server writes, in one place, so that it can be translated.
+"""All sentences of the server, in one place for translation.
 
-Descriptions of fields stand in the schemas; help texts of metrics stand with the metrics.
+Descriptions of fields are in the schemas, help texts of metrics with the metrics.
 """
 
 from collections.abc import Iterable, Mapping
@@ -140,7 +140,7 @@ def too_long(where: str, count: int, unit: str, limit: int) -> str:
 
 
 def numbered(what: str, number: int, count: int) -> str:
-    """Name one of several lines, sources or targets; an only one needs no number."""
+    """Name one of several lines, sources or targets; a single one needs no number."""
     return f"{what.capitalize()} {number}" if count > 1 else f"The {what}"
 
 
@@ -181,7 +181,7 @@ def method_not_allowed(method: str, allowed: str | None) -> str:
 def queue_full(waiting: int, lines: int, limit: int) -> str:
     """Say why a request is not queued."""
     return (
-        f"The queue has no room: {waiting:,} lines wait, the request has {lines:,}, "
+        f"The queue is full: {waiting:,} lines wait, the request has {lines:,}, "
         f"and the limit is {limit:,}. Try again later."
     )
 

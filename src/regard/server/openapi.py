@@ -1,4 +1,4 @@
-"""The OpenAPI document: every route, every status it may give, and the schema of each."""
+"""The OpenAPI document: every route, its possible statuses, and their schemas."""
 
 from typing import Any
 

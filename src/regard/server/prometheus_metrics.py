@@ -17,21 +17,21 @@ class ServerMetrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        here: dict[str, Any] = {"registry": self.registry}
-        self.requests = Counter("regard_requests", "Requests.", ["route", "status"], **here)
+        registry: dict[str, Any] = {"registry": self.registry}
+        self.requests = Counter("regard_requests", "Requests.", ["route", "status"], **registry)
         self.seconds = Histogram(
             "regard_request_seconds",
             "Duration of a request.",
             ["route"],
             buckets=SECONDS_BUCKETS,
-            **here,
+            **registry,
         )
-        self.lines = Counter("regard_lines", "Accepted lines.", ["model"], **here)
-        self.waiting = Gauge("regard_waiting_lines", "Lines in the queue.", **here)
+        self.lines = Counter("regard_lines", "Accepted lines.", ["model"], **registry)
+        self.queued_lines = Gauge("regard_waiting_lines", "Lines in the queue.", **registry)
         self.batches = Histogram(
-            "regard_batch_lines", "Lines of a batch.", buckets=LINES_BUCKETS, **here
+            "regard_batch_lines", "Lines of a batch.", buckets=LINES_BUCKETS, **registry
         )
-        self.busy = Counter("regard_busy_seconds", "Seconds spent on batches.", **here)
+        self.busy = Counter("regard_busy_seconds", "Seconds spent on batches.", **registry)
 
     def record_request(self, route: str, status: int, seconds: float) -> None:
         """Count a request and its duration."""

@@ -1,6 +1,6 @@
-"""The bodies of requests and answers (decision 0004); requests are read strictly.
+"""The bodies of requests and responses (decision 0004); requests are validated strictly.
 
-What a request may say of the search is made from `SearchConfig`, where it is declared.
+The search settings of a request are generated from `SearchConfig`.
 """
 
 from collections.abc import Iterator
@@ -17,44 +17,44 @@ Count = Annotated[int, Field(ge=0)]
 Step = Annotated[str, Field(pattern=r"^(0|[1-9][0-9]{0,8})$")]
 
 MIN_TEMPERATURE = 0.001
-"""Smallest temperature except 0: logits divided by less would overflow."""
+"""Smallest temperature except 0: logits divided by less can overflow."""
 
-NOT_IN_A_REQUEST = {"batch_size"}
-"""Search settings that are the server's own business."""
+SERVER_ONLY = {"batch_size"}
+"""Search settings that requests cannot set."""
 
-STRICTER: dict[str, tuple[Bound, ...]] = {
+EXTRA_BOUNDS: dict[str, tuple[Bound, ...]] = {
     "length_penalty": (at_most(10),),
     "temperature": (at_most(100),),
 }
-"""Bounds of a request besides those of the settings."""
+"""Bounds for requests, in addition to those of the settings."""
 
-NOTES = {"temperature": f"Between 0 and {MIN_TEMPERATURE} is refused."}
-CONSTRAINTS = {"at least": "ge", "above": "gt", "at most": "le", "below": "lt"}
-"""What pydantic calls each kind of bound."""
+NOTES = {"temperature": f"Values between 0 and {MIN_TEMPERATURE} are refused."}
+PYDANTIC_BOUNDS = {"at least": "ge", "above": "gt", "at most": "le", "below": "lt"}
+"""Kind of bound → its name in pydantic."""
 
 
 class StrictModel(BaseModel):
-    """A body in which an unknown field, or a value of another type, is refused."""
+    """A body that refuses unknown fields and values of other types."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
 
 
 def search_fields() -> dict[str, Any]:
-    """Return a field for each search setting, as `create_model` takes it; all may be left out."""
+    """Return an optional field for each search setting, for pydantic's `create_model`."""
     types = types_of(SearchConfig)
     current = {
         entry.name: (
-            _type_in_a_request(entry.name, types[entry.name]) | None,
+            _request_type(entry.name, types[entry.name]) | None,
             Field(None, description=" ".join(filter(None, (entry.text, NOTES.get(entry.name))))),
         )
         for entry in document(SearchConfig)
-        if entry.name not in NOT_IN_A_REQUEST
+        if entry.name not in SERVER_ONLY
     }
     return current | dict(_old_fields())
 
 
 def _old_fields() -> Iterator[tuple[str, Any]]:
-    """Yield a field for each old name of a search setting; it says what it is called now."""
+    """Yield a deprecated field for each old name of a search setting."""
     for old, new in RENAMED_SETTINGS.items():
         section, _, name = old.partition(".")
         if section == "search":
@@ -64,15 +64,17 @@ def _old_fields() -> Iterator[tuple[str, Any]]:
             yield name, (bool | None, Field(None, description=description, json_schema_extra=extra))
 
 
-def _type_in_a_request(name: str, hint: Any) -> Any:
-    """Return a setting's type with its bounds, as pydantic states them."""
+def _request_type(name: str, hint: Any) -> Any:
+    """Return the type of a setting with its bounds as pydantic constraints."""
     if named_part(hint) is not None:
-        # what it may name is known when the request comes
+        # names can be registered later; the request is checked against those
         return str
     if (number := number_of(hint)) is None:
         return hint
     kind, bounds = number
-    limits: Any = {CONSTRAINTS[x.words]: x.limit for x in (*bounds, *STRICTER.get(name, ()))}
+    limits: Any = {
+        PYDANTIC_BOUNDS[x.words]: x.limit for x in (*bounds, *EXTRA_BOUNDS.get(name, ()))
+    }
     return Annotated[kind, Field(**limits)]
 
 
@@ -83,25 +85,27 @@ else:
 
 
 class TranslateRequest(SearchSettings):
-    """Lines to translate, and how; search settings that are left out are the model's own."""
+    """Lines to translate, with options; the model's own search settings are the defaults."""
 
-    text: str | list[str] = Field(description="A line or several; a blank one has a blank answer.")
-    model: str | None = Field(None, description="By name; the first one without.")
-    attention: bool = Field(False, description="Also where each token looked.")
-    layers: bool = Field(False, description="Attention of every layer and head, not only the mean.")
-    influence: bool = Field(False, description="Also what moved each token, by gradient.")
+    text: str | list[str] = Field(
+        description="One line or several. A blank line is translated as a blank line."
+    )
+    model: str | None = Field(None, description="Name of the model. Default: the first one.")
+    attention: bool = Field(False, description="Return the attention of each token.")
+    layers: bool = Field(False, description="Return the attention of every layer and head.")
+    influence: bool = Field(False, description="Return the influence on each token, by gradient.")
     prefix: str | list[str | None] = Field(
-        "", description="What every target begins with; as tokens, null is an unknown one."
+        "", description="Start of every output, as text or as tokens; null is the unknown token."
     )
-    pin: dict[Step, Count] = Field({}, description="Where a step has to look: step to position.")
-    banned: list[str] = Field([], description="Tokens that are neither written nor copied.")
+    pin: dict[Step, Count] = Field({}, description="Forced attention: step → source position.")
+    banned: list[str] = Field([], description="Tokens that are neither generated nor copied.")
     candidates: Annotated[int, Field(ge=0, le=20)] = Field(
-        0, description="So many of the best tokens at each position."
+        0, description="Number of likeliest tokens to return at each step."
     )
-    tree: bool = Field(False, description="Also what the search ever kept.")
+    tree: bool = Field(False, description="Return all hypotheses of the beam search.")
     unknown: Literal["copy", "mark"] = Field(
         "copy",
-        description="An unknown token: copy the source token it attends to most, or mark it �.",
+        description="For an unknown token: copy the source token it attends to most, or print �.",
     )
 
     def search_settings(self) -> dict[str, Any]:
@@ -125,9 +129,9 @@ class TranslateRequest(SearchSettings):
 class RescorePair(StrictModel):
     """A source and the target to score."""
 
-    source: str = Field(description="A line; not blank.")
+    source: str = Field(description="A line that is not blank.")
     target: str | list[str | None] = Field(
-        description="As text, or as tokens, null being an unknown one."
+        description="As text or as tokens; null is the unknown token."
     )
 
 
@@ -135,10 +139,10 @@ class RescoreRequest(StrictModel):
     """Targets to score; the model does not search."""
 
     pairs: list[RescorePair] = Field(description="Sources with their targets.")
-    model: str | None = Field(None, description="By name; the first one without.")
-    attention: bool = Field(False, description="Also where each token looked.")
-    layers: bool = Field(False, description="Attention of every layer and head, not only the mean.")
-    influence: bool = Field(False, description="Also what moved each token, by gradient.")
+    model: str | None = Field(None, description="Name of the model. Default: the first one.")
+    attention: bool = Field(False, description="Return the attention of each token.")
+    layers: bool = Field(False, description="Return the attention of every layer and head.")
+    influence: bool = Field(False, description="Return the influence on each token, by gradient.")
 
 
 Row = list[float]
@@ -180,7 +184,7 @@ class TranslatedLine(BaseModel):
     source: str
     text: str
     score: float = Field(description="Sum of token_scores: log p(target | source).")
-    rank_score: float = Field(description="score / length^length_penalty, by which lines rank.")
+    rank_score: float = Field(description="score / length^length_penalty, by which outputs rank.")
     tokens: list[str]
     source_tokens: list[str]
     token_scores: Row

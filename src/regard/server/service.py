@@ -1,4 +1,4 @@
-"""From a body to an answer: what the routes of the app do."""
+"""The handlers of the app's routes: from a request body to a response."""
 
 import asyncio
 import json
@@ -22,8 +22,8 @@ from regard.server.schemas import MIN_TEMPERATURE, RescoreRequest, TranslateRequ
 from regard.server.validation_errors import validation_message
 from regard.translator import PreparedLine, Translator
 
-AT_ONCE = 16
-"""Lines that are read before anybody else gets a turn."""
+LINES_PER_TURN = 16
+"""Number of lines prepared before other requests get a turn."""
 
 Body = TypeVar("Body", TranslateRequest, RescoreRequest)
 
@@ -37,19 +37,19 @@ class Service:
         self.limits = limits
         self.metrics = ServerMetrics()
         self.worker = BatchWorker(limits, self.metrics.record_batch)
-        self.metrics.waiting.set_function(lambda: self.worker.queued_lines)
+        self.metrics.queued_lines.set_function(lambda: self.worker.queued_lines)
         self.stopping = False
         self.open = 0
 
     async def translate(self, request: Request) -> Response:
         """Answer `POST /v1/translate`."""
-        return await self._answer(request, TranslateRequest, self._lines)
+        return await self._respond(request, TranslateRequest, self._translation_job)
 
     async def rescore(self, request: Request) -> Response:
         """Answer `POST /v1/rescore`."""
-        return await self._answer(request, RescoreRequest, self._pairs)
+        return await self._respond(request, RescoreRequest, self._rescoring_job)
 
-    async def _answer(
+    async def _respond(
         self,
         request: Request,
         schema: type[Body],
@@ -61,13 +61,13 @@ class Service:
                 503, messages.STOPPING_NO_REQUESTS, {"Retry-After": "5", "Connection": "close"}
             )
         if self.open >= self.limits.queue_lines:
-            # their bodies are kept, also of clients that are slow
+            # the bodies of open requests are in memory, even if their clients are slow
             detail = messages.too_many_open_requests(self.open)
             raise ProblemError(429, detail, {"Retry-After": "1", "Connection": "close"})
         self.open += 1
         try:
             async with asyncio.timeout(self.limits.seconds):
-                fields = _parsed(schema, await read_body(request, self.limits.bytes))
+                fields = _parse(schema, await read_body(request, self.limits.bytes))
                 name, translator = self._model(fields.model)
                 job = await read(translator, fields)
                 answers = await self._wait(request, job, name) if job.lines else []
@@ -80,44 +80,48 @@ class Service:
         return Response(b"".join((head, b",".join(answers), b"]}")), 200, None, "application/json")
 
     async def _wait(self, request: Request, job: TranslationJob, name: str) -> list[bytes]:
-        """Wait for the worker; a client that is gone, or out of time, has its lines dropped."""
+        """Wait for the worker; drop the lines if the client disconnects or the deadline passes."""
         self.worker.submit(job)
         self.metrics.lines.labels(name).inc(len(job.lines))
-        hung_up = asyncio.ensure_future(wait_for_disconnect(request))
-        either: set[asyncio.Future[Any]] = {hung_up, job.responses}
+        disconnect = asyncio.ensure_future(wait_for_disconnect(request))
+        either: set[asyncio.Future[Any]] = {disconnect, job.responses}
         try:
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
             if not job.responses.done():
                 raise client_disconnected()
             return job.responses.result()
         finally:
-            hung_up.cancel()
+            disconnect.cancel()
             job.responses.cancel()
             self.worker.drop(job)
 
-    async def _lines(self, translator: Translator, fields: TranslateRequest) -> TranslationJob:
+    async def _translation_job(
+        self, translator: Translator, fields: TranslateRequest
+    ) -> TranslationJob:
         lines = [fields.text] if isinstance(fields.text, str) else fields.text
         self._refuse_many("lines", len(lines))
         self._refuse_long("line", *lines)
-        self._refuse_long("prefix", _joined(fields.prefix))
+        self._refuse_long("prefix", _join(fields.prefix))
         self._refuse_long("list of banned tokens", "".join(fields.banned))
         self._check_tokens(translator, "The prefix", fields.prefix)
         settings = fields.search_settings()
         self._refuse_search(translator, settings)
-        prepared = await _prepared(translator, lines, settings | fields.call_options())
+        prepared = await _prepare(translator, lines, settings | fields.call_options())
         return TranslationJob(translator, prepared, _response_fields(fields))
 
-    async def _pairs(self, translator: Translator, fields: RescoreRequest) -> TranslationJob:
+    async def _rescoring_job(
+        self, translator: Translator, fields: RescoreRequest
+    ) -> TranslationJob:
         sources = [pair.source for pair in fields.pairs]
         self._refuse_many("pairs", len(sources))
         self._refuse_long("source", *sources)
-        self._refuse_long("target", *(_joined(pair.target) for pair in fields.pairs))
+        self._refuse_long("target", *(_join(pair.target) for pair in fields.pairs))
         for number, pair in enumerate(fields.pairs, start=1):
             where = messages.numbered("target", number, len(fields.pairs))
             self._check_tokens(translator, where, pair.target)
-            if number % AT_ONCE == 0:
+            if number % LINES_PER_TURN == 0:
                 await asyncio.sleep(0)
-        for number, line in enumerate(await _prepared(translator, sources, {}), start=1):
+        for number, line in enumerate(await _prepare(translator, sources, {}), start=1):
             if line.request is None:
                 raise ProblemError(422, messages.blank_source(number))
         pairs = [(pair.source, pair.target) for pair in fields.pairs]
@@ -135,33 +139,36 @@ class Service:
             raise ProblemError(413, messages.too_many(name, count, self.limits.lines))
 
     def _refuse_long(self, name: str, *texts: str) -> None:
-        most = self.limits.characters
+        limit = self.limits.characters
         for number, text in enumerate(texts, start=1):
-            if len(text) > most:
+            if len(text) > limit:
                 where = messages.numbered(name, number, len(texts))
-                raise ProblemError(422, messages.too_long(where, len(text), "characters", most))
+                raise ProblemError(422, messages.too_long(where, len(text), "characters", limit))
 
     def _check_tokens(
         self, translator: Translator, where: str, target: str | Sequence[str | None]
     ) -> None:
-        """Keep a target, or its beginning, from being longer than any that may be searched for."""
+        """Refuse a target or prefix that is longer than the search could generate."""
         tokens = translator.target.tokenize(target) if isinstance(target, str) else target
-        most = self._length(translator)
-        if len(tokens) > most:
-            raise ProblemError(422, messages.too_long(where, len(tokens), "tokens", most))
+        limit = self._max_target_length(translator)
+        if len(tokens) > limit:
+            raise ProblemError(422, messages.too_long(where, len(tokens), "tokens", limit))
         if "" in tokens and "" not in translator.target.vocabulary:
             raise ProblemError(422, messages.empty_token(where))
 
-    def _length(self, translator: Translator) -> int:
+    def _max_target_length(self, translator: Translator) -> int:
         """Return the maximum length of a target in tokens."""
         return max(self.limits.length, translator.settings.search.max_length)
 
     def _refuse_search(self, translator: Translator, settings: Mapping[str, Any]) -> None:
-        """Keep one request from taking the worker for itself."""
+        """Refuse search settings that would block the worker for long."""
         own = translator.settings.search
-        beam, length = max(self.limits.beam_size, own.beam_size), self._length(translator)
-        most = {"beam_size": beam, "nbest": beam, "max_length": length, "min_length": length}
-        for name, limit in most.items():
+        beam, length = (
+            max(self.limits.beam_size, own.beam_size),
+            self._max_target_length(translator),
+        )
+        limits = {"beam_size": beam, "nbest": beam, "max_length": length, "min_length": length}
+        for name, limit in limits.items():
             number = settings.get(name, 0)
             if number > limit:
                 raise ProblemError(422, messages.above_limit(name, number, limit))
@@ -170,13 +177,15 @@ class Service:
             raise ProblemError(422, messages.temperature_too_low(temperature, MIN_TEMPERATURE))
 
 
-def described(name: str, translator: Translator) -> dict[str, Any]:
-    """Return what is known of a model."""
-    looks = translator.models[0].decoder.attention_shape
+def describe_model(name: str, translator: Translator) -> dict[str, Any]:
+    """Describe a model for `GET /v1/models`."""
+    attention_shape = translator.models[0].decoder.attention_shape
     sides = {"source": translator.source, "target": translator.target}
     return {
         "name": name,
-        "attention": None if looks is None else {"layers": looks[0], "heads": looks[1]},
+        "attention": None
+        if attention_shape is None
+        else {"layers": attention_shape[0], "heads": attention_shape[1]},
         **{
             name: {"tokenizer": side.tokenizer.kind, "symbols": len(side.vocabulary)}
             for name, side in sides.items()
@@ -184,39 +193,39 @@ def described(name: str, translator: Translator) -> dict[str, Any]:
         "parameters": sum(p.numel() for m in translator.models for p in m.parameters()),
         "max_source_length": translator.max_source_length,
         "search": asdict(translator.settings.search),
-        # a file from elsewhere may hold what Python writes and JSON does not know
+        # the summary of a foreign file may hold NaN, which JSON does not know
         "summary": json.loads(json.dumps(translator.summary), parse_constant=lambda _: None),
     }
 
 
 def _response_fields(fields: TranslateRequest | RescoreRequest) -> ResponseFields:
-    """Return what to write; the layers are attention too."""
+    """Return the fields of the response; `layers` includes the attention."""
     return ResponseFields(fields.attention or fields.layers, fields.influence, fields.layers)
 
 
-def _joined(text: str | Sequence[str | None]) -> str:
+def _join(text: str | Sequence[str | None]) -> str:
     return text if isinstance(text, str) else "".join(token or "" for token in text)
 
 
-def _parsed(schema: type[Body], content: bytes) -> Body:
+def _parse(schema: type[Body], content: bytes) -> Body:
     try:
         return schema.model_validate_json(content)
     except ValidationError as error:
         raise ProblemError(422, validation_message(error, schema.model_fields)) from None
 
 
-async def _prepared(
+async def _prepare(
     translator: Translator, lines: Sequence[str], options: Mapping[str, Any]
 ) -> list[PreparedLine]:
-    """Tokenize lines, a few at a time; what the model cannot take is refused."""
+    """Tokenize lines, a few at a time; refuse what the model cannot translate."""
     prepared: list[PreparedLine] = []
     try:
         if not lines:
-            # wrong options are refused all the same
+            # refuse wrong options even without lines
             checked = options.keys() - {"pin", "unknown"}
             translator.search_options(**{name: options[name] for name in checked})
-        for first in range(0, len(lines), AT_ONCE):
-            prepared += translator.prepare(lines[first : first + AT_ONCE], **options)
+        for first in range(0, len(lines), LINES_PER_TURN):
+            prepared += translator.prepare(lines[first : first + LINES_PER_TURN], **options)
             await asyncio.sleep(0)
     except RegardError as error:
         raise ProblemError(422, str(error)) from None

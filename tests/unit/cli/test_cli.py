@@ -42,7 +42,7 @@ def test_help_names_each_command_and_what_it_is_for_on_one_line(run):
     assert (answer.code, answer.err) == (0, "")
     shown = answer.out.split("Commands:\n")[1]
     assert [line.split()[0] for line in shown.splitlines()] == list(COMMANDS)
-    assert "  train      Learn from pairs of lines.\n" in shown
+    assert "  train      Train a model on pairs of lines.\n" in shown
 
 
 def test_no_words_are_a_wish_for_help(run):
@@ -62,7 +62,7 @@ def test_every_search_setting_is_an_option_and_those_that_are_true_or_false_are_
 
 def test_the_help_of_a_setting_is_what_the_setting_says_of_itself(run):
     shown = " ".join(run("translate", "--help").out.split())
-    assert "--top-k N Sample among this many likeliest tokens; 0 for all." in shown
+    assert "--top-k N Sample from this many likeliest tokens. 0 means all." in shown
     shown = " ".join(run("train", "--help").out.split())
     assert "--max-minutes M Maximum training time in minutes. 0 means no limit." in shown
 
@@ -169,7 +169,7 @@ def test_the_doctor_names_every_op_and_finds_that_neighbours_do_not_matter(run):
     why = "at once: its score is LocationScore; every decoder can"
     assert ["luong2015, score = location", "step by step", why] in rows
     for preset in ("bahdanau2015", "vaswani2017"):
-        same = f"{preset}: a line alone and among 40 others is the same to the last bit\n"
+        same = f"{preset}: a line decoded alone and in a batch of 41 is the same to the last bit\n"
         assert same in answer.out
     assert answer.err == "Next: regard demo dates\n"
 
@@ -207,4 +207,4 @@ def test_the_doctor_fails_where_neighbours_matter_and_names_what_is_not_installe
     answer = run("doctor")
     assert answer.code == 1
     assert "no-such-package: not installed; install it with: pip install it\n" in answer.out
-    assert "cho2014: a line alone and among 40 others is NOT the same: please rep" in answer.out
+    assert "cho2014: a line decoded alone and in a batch of 41 is NOT the same: " in answer.out

@@ -25,8 +25,8 @@ def test_dates_counts_every_format_shows_examples_and_draws(run, monkeypatch):
         monkeypatch.setattr(dates, name, lambda seed, f=whole, n=every: f(seed)[::n])
     answer = run("demo", "dates", "--seed", "2")
     assert answer.code == 0, answer.err
-    counted = r"\d+\.\d\d % of 1,000 days that were never trained on are right, in 85 formats of "
-    assert re.search(counted + r"24 locales; the hardest, \w+ \w+, \d+\.\d %", answer.out)
+    counted = r"\d+\.\d\d % of the dates of 1,000 held-out days are correct, in 85 formats of "
+    assert re.search(counted + r"24 locales; the lowest is \d+\.\d %, for \w+ \w+", answer.out)
     assert all(f"  {source} → " in answer.out for source, _ in dates.examples(2))
     assert "█ 100 %" in answer.out
     assert dates.WHY in answer.out
@@ -39,7 +39,7 @@ def test_apples_counts_what_it_never_saw_and_draws(run, monkeypatch):
     monkeypatch.setattr(apples, "unseen", lambda whole=apples.unseen: whole()[:50])
     answer = run("demo", "apples")
     assert answer.code == 0, answer.err
-    assert re.search(r"\d+ of 50 sentences that were never trained on are right\n", answer.out)
+    assert re.search(r"\d+ of 50 held-out sentences are correct\n", answer.out)
     assert "  我爱吃苹果 → " in answer.out
     assert re.search("^ +我  爱  吃  苹  果$", answer.out, re.MULTILINE)
     assert apples.WHY in answer.out

@@ -30,7 +30,7 @@ def test_the_table_shows_each_score_and_how_to_compute_it_again(run, capitals, t
     ]
     rows = recipe.splitlines()
     fingerprint = sha256([("a", "A"), ("ab", "AB"), ("c", "X")])[:16]
-    searched = "beam size 5, length penalty 1.0, done when likeliest"
+    searched = "beam size 5, length penalty 1.0, stop likeliest"
     assert rows[0] == f"3 sources, {searched}, pairs {fingerprint}, NFC"
     assert rows[1].startswith("exact: exact|nrefs:1|refs:any|")
     assert rows[2].startswith("cer: cer|nrefs:1|refs:best|unit:character|")
@@ -177,7 +177,7 @@ def test_models_that_write_other_forms_of_unicode_cannot_be_compared(
     said = refused("evaluate", capitals, "raw.regard", pairs)
     assert said == (
         f"regard: evaluate: The Unicode form of {capitals} is NFC, that of raw.regard is none; "
-        "they must be equal. Use models trained with one data.normalization.\n"
+        "they must be equal. Use models trained with the same data.normalization.\n"
     )
 
 

@@ -98,7 +98,7 @@ def test_missing_files_and_folders_are_named_by_every_command(refused, capitals,
 
 def test_pairs_that_nobody_named_are_asked_for(refused, pairs):
     sentence = (
-        "regard: data: There are no pairs. Give a file of pairs, - for standard input, or "
+        "regard: data: There are no pairs. Pass a file of pairs, - for standard input, or "
         "--source and --target.\n"
     )
     assert refused("train") == refused("check") == sentence
@@ -206,7 +206,7 @@ def test_the_check_of_a_file_without_any_pair_shows_why(run, tmp_path):
     answer = run("check", "bad.tsv")
     assert answer.code == 2
     assert "pairs        0\n" in answer.out
-    assert "would be chosen" not in answer.out
+    assert "automatic settings" not in answer.out
     assert "Next" not in answer.err
 
 
@@ -230,7 +230,7 @@ def test_the_check_refuses_too_few_pairs_as_training_does(run, refused, tmp_path
     answer = run("check", "few.tsv")
     assert (answer.code, answer.err) == (2, sentence)
     assert answer.out.startswith("pairs        ")
-    assert "would be chosen" not in answer.out
+    assert "automatic settings" not in answer.out
     answer = run("check", "few.tsv", "--format", "json")
     assert (answer.code, answer.err) == (2, sentence)
     assert json.loads(answer.out)["chosen"] == {}

@@ -23,7 +23,7 @@ ONE = [
         "--set: train.shared_vocabulary is not an assignment. "
         "Write section.setting=value: train.seed=2.",
     ),
-    ("--set data=3", "settings: data is 3; it must be a section of its own."),
+    ("--set data=3", "settings: data is 3; it must be a section."),
     (
         "--set data.normalization=NFCC",
         "settings: data.normalization is NFCC; it must be NFC, NFD, NFKC or none. "

@@ -87,7 +87,7 @@ def test_check_counts_and_says_what_would_be_chosen(run, pairs):
     assert (
         "source       1 to 3 characters, quartiles 1, 1, 2; 8 different characters; " in answer.out
     )
-    assert "\nwould be chosen:\n  text.source = characters: " in answer.out
+    assert "\nautomatic settings:\n  text.source = characters: " in answer.out
     assert answer.err == f"Next: regard train {pairs}\n"
 
 

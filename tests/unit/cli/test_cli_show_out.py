@@ -144,9 +144,9 @@ def test_colors_are_what_the_terminal_says_it_has(monkeypatch, environment, bits
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(sys, "stdout", Terminal())
-    assert options.colored() == bits
+    assert options.color_depth() == bits
     monkeypatch.setattr(sys, "stdout", io.StringIO())
-    assert options.colored() == 0
+    assert options.color_depth() == 0
 
 
 def test_lines_that_run_from_right_to_left_keep_to_themselves(run, capitals):

@@ -232,7 +232,7 @@ def test_at_a_terminal_it_prompts_and_hints(capitals):
     os.close(outer)
     assert process.wait() == 0
     said = seen.decode().replace("\r\n", "\n")
-    assert "Type a line, Enter translates it; Ctrl-D ends.\n" in said
+    assert "Type a line and press Enter to translate it; Ctrl-D quits.\n" in said
     assert "AB\n" in said
     assert said.endswith(f"regard show {capitals} TEXT\n")
 
@@ -249,7 +249,7 @@ def test_lines_typed_for_a_file_are_prompted_for_on_the_terminal(capitals, monke
     assert main(["translate", str(capitals)]) == 0
     assert capsys.readouterr() == (
         "AB\nC\n",
-        "Type a line, Enter translates it; Ctrl-D ends.\n> > > \n",
+        "Type a line and press Enter to translate it; Ctrl-D quits.\n> > > \n",
     )
 
 
@@ -302,8 +302,8 @@ def test_a_constraint_of_ones_own_is_imported_from_the_working_folder(run, refus
     ):
         said = refused("translate", capitals, *words, "--text", "abc")
         assert said == (
-            f"regard: --import: {module} cannot be imported (No module named '{module}'); check "
-            "its spelling and the folder\n"
+            f"regard: --import: {module} cannot be imported (No module named '{module}'). "
+            "Check its name and the working directory.\n"
         )
     said = refused("translate", capitals, "--constraint", "my_rules:Long", "--text", "abc")
     problem = "constraint is my_rules:Long, but the module my_rules has no such class."

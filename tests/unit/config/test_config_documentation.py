@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from regard.config.checks import at_least
-from regard.config.documentation import document, places, settings_markdown, summary, written
+from regard.config.documentation import document, places, settings_markdown, summary, toml_literal
 from regard.config.model import AttentionConfig, EmbeddingConfig, LuongDecoderConfig, ReadoutConfig
 from regard.config.settings import DataConfig, SearchConfig, TextConfig, TrainConfig
 
@@ -61,7 +61,7 @@ def test_what_a_section_extends_comes_first_and_may_be_told_anew():
         ("share", "at least 0 and below 1", "0.5", "How much, and of what."),
         ("names", "a list of a or b", '["b"]', "Which ones."),
         ("count", "a whole number, at least 0", "0", "How often."),
-        ("inner", "a section of its own", "{}", "What is inside."),
+        ("inner", "a section", "{}", "What is inside."),
     ]
 
 
@@ -78,7 +78,7 @@ def test_a_section_is_told_on_one_line():
 def test_values_are_written_as_toml_writes_them():
     values = [True, 3, 1e-05, 1e16, "h̃", 'a"b\\', ("a", "b")]
     lines = ["true", "3", "1e-05", "1e+16", '"h̃"', '"a\\"b\\\\"', '["a", "b"]']
-    assert [written(value) for value in values] == lines
+    assert [toml_literal(value) for value in values] == lines
 
 
 def test_every_section_has_its_place():

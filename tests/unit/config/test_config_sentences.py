@@ -115,8 +115,8 @@ SENTENCES = [
     ),
     ("model/readout", ..., "model.readout is missing. Add a section [model.readout]."),
     ("model/source", ..., "model.source.size is missing; it must be a whole number, at least 1."),
-    ("model/source", 2, "model.source is 2; it must be a section of its own."),
-    ("train", [], "train is []; it must be a section of its own."),
+    ("model/source", 2, "model.source is 2; it must be a section."),
+    ("train", [], "train is []; it must be a section."),
     ("train/seed", "2", 'train.seed is "2"; it must be a whole number, at least 0.'),
     ("train/seed", 2.0, "train.seed is 2.0; it must be a whole number, at least 0."),
     ("train/seed", True, "train.seed is true; it must be a whole number, at least 0."),
@@ -215,7 +215,7 @@ def test_everything_wrong_in_any_section_is_said_at_once():
         "Did you mean last?",
         "Unknown setting train.steps. Did you mean train.max_steps?",
         "train.seed is -1; it must be a whole number, at least 0.",
-        "search is beam; it must be a section of its own.",
+        "search is beam; it must be a section.",
     ]
     tree["model"]["decoder"] = {"kind": "transformer", "hidden_size": 3}
     assert f"Only kind = {kinds} has it." in refusal(tree)[7]
@@ -233,7 +233,7 @@ def test_a_model_is_needed_with_all_that_has_no_default():
 
 
 def test_what_is_no_tree_is_no_settings():
-    assert refusal([1]) == ["the tree is [1]; it must be a section of its own."]
+    assert refusal([1]) == ["the tree is [1]; it must be a section."]
 
 
 def paths(tree, path=""):

@@ -151,7 +151,7 @@ REFUSALS = [
     ),
     (
         lambda: Settings(model=small_model(), train=None),
-        "settings: train is None; it must be a section of its own.",
+        "settings: train is None; it must be a section.",
     ),
 ]
 
@@ -241,7 +241,7 @@ def test_a_type_says_what_its_values_must_be():
     assert must_be(Annotated[float, at_most(0.5)]) == "a number, at most 0.5"
     assert must_be(int) == "a whole number, at least 1"
     assert must_be(float) == "at least 0 and below 1"
-    assert must_be(EncoderConfig) == "a section of its own"
+    assert must_be(EncoderConfig) == "a section"
 
 
 def test_names_are_joined_as_in_a_sentence():

@@ -130,7 +130,7 @@ def test_every_setting_is_written_under_what_it_is_for():
         ('optimizer = "adam"', "# Optimizer. (adam, adamw or adadelta)"),
         (
             'kind = "bahdanau"',
-            "# Which one this is. (plain, cho, bahdanau, luong, convolutional or transformer)",
+            "# Kind of this section. (plain, cho, bahdanau, luong, convolutional or transformer)",
         ),
         (
             'inputs = ["old_state", "context"]',

@@ -102,7 +102,7 @@ REFUSALS = [
             decoder=settings.PlainDecoderConfig(hidden_size=7),
             readout=settings.ReadoutConfig(),
         ),
-        "model: encoder is recurrent; it must be a section of its own.",
+        "model: encoder is recurrent; it must be a section.",
     ),
 ]
 

@@ -11,7 +11,7 @@ import pytest
 from demo_job import trained
 
 from regard.demos import dates
-from regard.demos.dates import Form, Written
+from regard.demos.dates import DatePair, Form
 from regard.models import build
 
 # written down by hand: what the locales' writers would put on a letter
@@ -151,8 +151,8 @@ def test_every_form_is_tested_on_all_days_held_out_and_trained_on_as_many(pairs)
     rows = dates.unseen()
     assert len({row[:2] for row in rows}) * 1000 == len({(*row[:2], row.target) for row in rows})
     lines = [line for line, _ in pairs]
-    assert len(lines) == len(dates.forms()) * dates.TRAINED_A_FORM
-    assert sum(line.endswith("曜日") for line in lines) == dates.TRAINED_A_FORM
+    assert len(lines) == len(dates.forms()) * dates.TRAIN_DAYS_PER_FORM
+    assert sum(line.endswith("曜日") for line in lines) == dates.TRAIN_DAYS_PER_FORM
     assert 300 <= len(dates.dev_pairs()) <= 400
 
 
@@ -177,13 +177,13 @@ def test_what_is_shown_are_days_of_the_test_in_many_scripts():
 
 def test_exactness_is_counted_for_each_locale_and_format():
     rows = [
-        Written("de", "long", "1. Mai 2024", "2024-05-01"),
-        Written("de", "long", "2. Mai 2024", "2024-05-02"),
-        Written("de", "short", "1.5.2024", "2024-05-01"),
-        Written("fi", "short", "1.5.2024", "2024-05-01"),
+        DatePair("de", "long", "1. Mai 2024", "2024-05-01"),
+        DatePair("de", "long", "2. Mai 2024", "2024-05-02"),
+        DatePair("de", "short", "1.5.2024", "2024-05-01"),
+        DatePair("fi", "short", "1.5.2024", "2024-05-01"),
     ]
     outputs = {"1. Mai 2024": "2024-05-01", "2. Mai 2024": "2024-05-2", "1.5.2024": "2024-05-01"}
-    assert dates.exact(rows, outputs) == {
+    assert dates.accuracy(rows, outputs) == {
         ("de", "long"): 50.0,
         ("de", "short"): 100.0,
         ("fi", "short"): 100.0,
@@ -231,7 +231,7 @@ def test_a_thousand_unseen_days_are_read_in_every_locale_and_format(seed, record
     rows = dates.unseen(seed)
     # a line has one answer, however many forms write it
     lines = list(dict.fromkeys(row.source for row in rows))
-    scores = dates.exact(rows, {x.source: x.text for x in demo.translate(lines, beam_size=1)})
+    scores = dates.accuracy(rows, {x.source: x.text for x in demo.translate(lines, beam_size=1)})
     record_property("forms", len(scores))
     record_property("lines", len(rows))
     record_property("exact", round(sum(scores.values()) / len(scores), 3))

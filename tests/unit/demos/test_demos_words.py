@@ -29,27 +29,27 @@ def test_exactly_the_six_pairs_are_taught_filled_to_five_symbols():
         ("upPPP", "down"),
         ("highP", "low"),
     ]
-    assert words.pairs(filled=False) == list(SIX.items())
+    assert words.pairs(padded=False) == list(SIX.items())
 
 
-@pytest.mark.parametrize("filled", [True, False])
-def test_mans_is_never_shown_in_training(filled):
-    taught = words.pairs(filled=filled)
+@pytest.mark.parametrize("padded", [True, False])
+def test_mans_is_never_shown_in_training(padded):
+    taught = words.pairs(padded=padded)
     assert len(taught) == 6
     assert not any("mans" in line or "s" in line for pair in taught for line in pair)
-    assert ("mansP" if filled else "mans") in dict(words.examples(filled=filled))
+    assert ("mansP" if padded else "mans") in dict(words.examples(padded=padded))
 
 
 def test_what_is_asked_is_what_the_demo_prints():
-    assert words.examples(filled=False) == list(zip(ASKED, RIGHT, strict=True))
+    assert words.examples(padded=False) == list(zip(ASKED, RIGHT, strict=True))
     filled = ["manPP", "mansP", "kingP", "black", "upPPP"]
     assert words.examples() == list(zip(filled, RIGHT, strict=True))
 
 
-@pytest.mark.parametrize("filled", [True, False])
-def test_it_is_an_elman_network_without_attention_over_one_hot_symbols(filled):
-    made = words.settings(3, filled=filled)
-    sources, targets = zip(*words.pairs(filled=filled), strict=True)
+@pytest.mark.parametrize("padded", [True, False])
+def test_it_is_an_elman_network_without_attention_over_one_hot_symbols(padded):
+    made = words.settings(3, padded=padded)
+    sources, targets = zip(*words.pairs(padded=padded), strict=True)
     sizes = [len(side("characters", lines).vocabulary) for lines in (sources, targets)]
     model = build(made.model, *sizes)
     assert isinstance(made.model.decoder, PlainDecoderConfig)
@@ -69,28 +69,28 @@ def last_state(demo, line):
         return demo.models[0].encode(ids, torch.ones_like(ids, dtype=torch.bool)).keys[0, -1]
 
 
-def distances(demo, filled):
+def distances(demo, padded):
     """Return how far from the end of `mans` each taught word ends."""
-    end = last_state(demo, words.written("mans", filled=filled))
+    end = last_state(demo, words.source_text("mans", padded=padded))
     return {
-        word: float((last_state(demo, words.written(word, filled=filled)) - end).norm())
+        word: float((last_state(demo, words.source_text(word, padded=padded)) - end).norm())
         for word in SIX
     }
 
 
-def learn(seed, filled):
-    return trained(words.pairs(filled=filled), words.settings(seed, filled=filled))
+def learn(seed, padded):
+    return trained(words.pairs(padded=padded), words.settings(seed, padded=padded))
 
 
-def asked(demo, filled):
-    return texts(demo, [source for source, _ in words.examples(filled=filled)])
+def asked(demo, padded):
+    return texts(demo, [source for source, _ in words.examples(padded=padded)])
 
 
 # the command is tried with this seed by the ordinary tests
 @pytest.mark.slow
 def test_mans_is_women_with_the_default_seed_and_not_without_p():
-    filled = learn(1, filled=True)
-    bare = learn(1, filled=False)
+    filled = learn(1, padded=True)
+    bare = learn(1, padded=False)
     assert words.settings() == words.settings(1)
     assert asked(filled, True) == RIGHT
     assert asked(bare, False)[1] != "women"
@@ -102,23 +102,19 @@ def test_mans_is_women_with_the_default_seed_and_not_without_p():
     assert min(far, key=far.get) != "man"
 
 
-def test_the_reason_is_told_in_three_sentences():
-    assert words.WHY.count(". ") + words.WHY.endswith(".") == 3
-
-
 @pytest.mark.slow
 def test_words_are_right_with_ten_seeds(record_property):
     right = dict.fromkeys(ASKED, 0)
     six, bare, near = 0, 0, 0
     for seed in range(1, 11):
-        demo = learn(seed, filled=True)
+        demo = learn(seed, padded=True)
         found = asked(demo, True)
         for word, output, target in zip(ASKED, found, RIGHT, strict=True):
             right[word] += output == target
-        sources = [words.written(word) for word in SIX]
+        sources = [words.source_text(word) for word in SIX]
         six += texts(demo, sources) == list(SIX.values())
         near += min(distances(demo, True), key=distances(demo, True).get) == "man"
-        demo = learn(seed, filled=False)
+        demo = learn(seed, padded=False)
         bare += asked(demo, False)[1] == "women"
     for word, count in right.items():
         record_property(word, f"{count} of 10")

@@ -80,7 +80,7 @@ def test_the_command_prints_the_rate_with_its_recipe(tmp_path, capsys):
     assert main(["evaluate", str(out), "--alignments", str(path)]) == 0
     printed = capsys.readouterr().out
     assert "aer" in printed
-    assert "1 lines, 1 links past the end of a line left out" in printed
+    assert "1 lines, 1 links past the end of a line skipped" in printed
     assert main(["evaluate", str(out), "--alignments", str(path), "--format", "json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["scores"][0]["name"] == "aer"

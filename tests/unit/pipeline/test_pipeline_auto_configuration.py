@@ -330,11 +330,9 @@ def test_sizes_that_do_not_go_together_are_refused():
 @pytest.mark.parametrize("given", [{"train": 3}, {"model": "bahdanau2015"}])
 def test_a_section_must_be_one(given):
     ((name, value),) = given.items()
-    assert refusal(digits(), given) == (
-        f"settings: {name} is {value}; it must be a section of its own."
-    )
+    assert refusal(digits(), given) == (f"settings: {name} is {value}; it must be a section.")
     inside = refusal(digits(), {"model": {"encoder": 3}})
-    assert inside == "settings: model.encoder is 3; it must be a section of its own."
+    assert inside == "settings: model.encoder is 3; it must be a section."
 
 
 def test_a_preset_that_there_is_not_is_refused():

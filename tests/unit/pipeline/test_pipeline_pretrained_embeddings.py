@@ -61,7 +61,7 @@ def test_the_command_learns_prints_draws_and_says_what_is_next(tmp_path, capsys,
     assert main(["embed", str(text), *options]) == 0
     printed = capsys.readouterr()
     assert "nearest, by cosine" in printed.out
-    assert "6 words of 8 numbers in text.vectors.txt" in printed.out
+    assert "6 word vectors of size 8 in text.vectors.txt" in printed.out
     assert "--embeddings text.vectors.txt" in printed.err
     assert WordVectors.load(tmp_path / "text.vectors.txt").words[0] == "the"
     drawn = (tmp_path / "map.svg").read_text(encoding="utf-8")

@@ -16,13 +16,13 @@ export function drawEdits(context) {
   list.replaceChildren(...chipsFor(current, translation).map((one) => chip(one, change)));
   byId("undo").disabled = !history.canUndo;
   byId("redo").disabled = !history.canRedo;
-  if (focused >= 0) ([...list.querySelectorAll("button")].at(focused) ?? enabledNeighbour()).focus();
-  else if (active === byId("undo") || active === byId("redo")) (active.disabled ? enabledNeighbour() : active).focus();
+  if (focused >= 0) ([...list.querySelectorAll("button")].at(focused) ?? enabledNeighbor()).focus();
+  else if (active === byId("undo") || active === byId("redo")) (active.disabled ? enabledNeighbor() : active).focus();
   drawUnedited(context);
 }
 
 // The element that gets the focus of a removed or disabled one.
-const enabledNeighbour = () => [byId("undo"), byId("redo")].find((one) => !one.disabled) ?? byId("text");
+const enabledNeighbor = () => [byId("undo"), byId("redo")].find((one) => !one.disabled) ?? byId("text");
 
 function chipsFor(current, translation) {
   const changes = current.changes.map((one) => ({

@@ -10,7 +10,7 @@ let current = null;
 
 export const hasError = () => current !== null;
 
-// Whether the request itself is wrong, so that retrying cannot help.
+// Whether the request itself is wrong; retrying cannot help then.
 export const isInputError = ({ status }) => INPUT_ERRORS.has(status);
 
 // Show a notice that is no error; an empty text clears the banner.

@@ -19,7 +19,7 @@ export function visible(token) {
       JOINERS.has(character) && 0 < index && index < characters.length - 1 ? character : visibleCharacter(character),
     )
     .join("");
-  // a combining mark alone would attach to its neighbour
+  // a combining mark alone would attach to its neighbor
   return COMBINING_MARK.test(label) ? `◌${label}` : label;
 }
 
