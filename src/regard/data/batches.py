@@ -60,16 +60,16 @@ def make_batch(corpus: Corpus, indexes: Sequence[int] | NDArray[Any]) -> Batch:
     """Read rows of a corpus and lay them side by side."""
     rows = np.asarray(indexes)
     sources, targets = corpus.read(rows)
-    source, source_mask = _padded(sources, corpus.source_lengths[rows])
+    source, source_mask = _pad(sources, corpus.source_lengths[rows])
     lengths = corpus.target_lengths[rows]
-    target, target_mask = _padded(np.insert(targets, np.cumsum(lengths), EOS), lengths + 1)
+    target, target_mask = _pad(np.insert(targets, np.cumsum(lengths), EOS), lengths + 1)
     fed = torch.full_like(target, BOS)
     # after the last token comes PAD, not EOS
     fed[:, 1:] = target[:, :-1].masked_fill(~target_mask[:, 1:], PAD)
     return Batch(source, source_mask, fed, target, target_mask)
 
 
-def _padded(
+def _pad(
     lines: NDArray[Any], lengths: NDArray[Any]
 ) -> tuple[Int64[Tensor, "B S"], Bool[Tensor, "B S"]]:
     """Fill up with PAD; at least one position, so that a source without any is a tensor too."""

@@ -14,7 +14,7 @@ Indexes = NDArray[np.int32]
 
 WINDOW = 1 << 17
 """Rows that are sorted together: enough for similar lengths, few enough to differ by epoch."""
-ROWS, WIDTHS = 16, 12
+ROW_MULTIPLE, MAX_WIDTHS = 16, 12
 """Each shape costs a CUDA graph: numbers of rows are multiples of ROWS, and each side has at most
 WIDTHS widths."""
 
@@ -28,7 +28,7 @@ class PaddedShapes(NamedTuple):
     def shape(self, rows: int, source: int, target: int) -> tuple[int, int, int]:
         """Return the smallest shape that holds a batch."""
         return (
-            -(-rows // ROWS) * ROWS,
+            -(-rows // ROW_MULTIPLE) * ROW_MULTIPLE,
             int(self.sources[np.searchsorted(self.sources, source)]),
             int(self.targets[np.searchsorted(self.targets, target)]),
         )
@@ -61,7 +61,7 @@ class Buckets:
             # in place: the batches are views of one array, however many windows there are
             window[:] = window[by_length]
             widths = np.maximum(source, target)[by_length] + 1
-            batches += np.split(window, _cuts(widths, self.batch_tokens))
+            batches += np.split(window, _batch_starts(widths, self.batch_tokens))
         return [batches[batch] for batch in generator.permutation(len(batches))]
 
     def padded_shapes(self) -> PaddedShapes:
@@ -72,7 +72,7 @@ class Buckets:
         source = [max(1, int(self.source_lengths[batch].max())) for batch in batches]
         target = [int(self.target_lengths[batch].max()) + 1 for batch in batches]
         return PaddedShapes(
-            *(choose_widths(np.array(side), rows, WIDTHS) for side in (source, target))
+            *(choose_widths(np.array(side), rows, MAX_WIDTHS) for side in (source, target))
         )
 
 
@@ -82,34 +82,34 @@ def batches_by_length(lengths: NDArray[Any], batch_tokens: int) -> tuple[list[In
     What was computed batch after batch, read at the second, is in the order of `lengths` again.
     """
     rows = np.argsort(lengths, kind="stable").astype(np.int32)
-    restored = np.empty_like(rows)
-    restored[rows] = np.arange(len(rows), dtype=np.int32)
-    cuts = _cuts(np.asarray(lengths)[rows] + 1, batch_tokens)
-    return (np.split(rows, cuts) if len(rows) else []), restored
+    inverse = np.empty_like(rows)
+    inverse[rows] = np.arange(len(rows), dtype=np.int32)
+    starts = _batch_starts(np.asarray(lengths)[rows] + 1, batch_tokens)
+    return (np.split(rows, starts) if len(rows) else []), inverse
 
 
-def choose_widths(widths: NDArray[Any], weights: NDArray[Any], most: int) -> NDArray[np.int64]:
+def choose_widths(widths: NDArray[Any], weights: NDArray[Any], max_count: int) -> NDArray[np.int64]:
     """Return at most `most` of the widths, with the widest, that need the least padding.
 
     Each width is padded to the next selected one. If j is selected, the least padding of all widths
     up to j is a minimum over i, the one selected before it:
     c_j = min_i c_i + Σ_{i<k≤j} n_k (w_j − w_k).
     """
-    known, where = np.unique(widths, return_inverse=True)
-    many = np.bincount(where, weights=weights)
-    count, total = np.cumsum(many), np.cumsum(many * known)
+    distinct, inverse = np.unique(widths, return_inverse=True)
+    counts = np.bincount(inverse, weights=weights)
+    count, total = np.cumsum(counts), np.cumsum(counts * distinct)
     # i is a row, j a column
-    between = known * (count - count[:, None]) - (total - total[:, None])
-    between[np.tri(len(known), dtype=bool)] = np.inf
-    cost, before = known * count - total, []
-    for _ in range(min(most, len(known)) - 1):
+    between = distinct * (count - count[:, None]) - (total - total[:, None])
+    between[np.tri(len(distinct), dtype=bool)] = np.inf
+    cost, predecessors = distinct * count - total, []
+    for _ in range(min(max_count, len(distinct)) - 1):
         through = cost[:, None] + between
-        before.append(through.argmin(axis=0))
+        predecessors.append(through.argmin(axis=0))
         cost = through.min(axis=0)
-    path = [len(known) - 1]
-    for predecessor in reversed(before):
+    path = [len(distinct) - 1]
+    for predecessor in reversed(predecessors):
         path.append(int(predecessor[path[-1]]))
-    return known[path[::-1]]
+    return distinct[path[::-1]]
 
 
 def _by_length(
@@ -130,7 +130,7 @@ def _by_length(
     return np.lexsort((np.where(strip % 2, -source, source), strip))
 
 
-def _cuts(widths: NDArray[Any], batch_tokens: int) -> list[int]:
+def _batch_starts(widths: NDArray[Any], batch_tokens: int) -> list[int]:
     """Return where a new batch begins, so that none is over the budget; the first is not named."""
     cuts, start = [], 0
     while start < len(widths):

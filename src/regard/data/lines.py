@@ -43,7 +43,7 @@ def lines(path: AnyPath, *, may_be_empty: bool = False) -> Iterator[str | DataEr
     """Yield each line, or its error; raise an error after which nothing can be read."""
     name, number = display_name(path), 0
     try:
-        with _opened(path) as file:
+        with _open_decompressed(path) as file:
             for line in lines_of(file, name):
                 number += 1
                 yield line
@@ -63,10 +63,10 @@ def lines_of(
                 return
             number += 1
             try:
-                whole = _whole(raw, file)
+                whole = _read_to_end(raw, file)
                 if number == 1:
                     whole = whole.removeprefix(BOM)
-                yield _text(whole)
+                yield _decode(whole)
             except ValueError as error:
                 yield DataError(name, number, str(error))
     except EOFError:
@@ -82,7 +82,7 @@ def empty_file(name: str) -> DataError:
     return DataError(name, None, messages.EMPTY_FILE)
 
 
-def _whole(raw: bytes, file: IO[bytes]) -> bytes:
+def _read_to_end(raw: bytes, file: IO[bytes]) -> bytes:
     """Return the line as it is; skip the rest of one that is too long, and refuse it."""
     if len(raw) < _MAX_BYTES or raw.endswith(b"\n"):
         return raw
@@ -91,7 +91,7 @@ def _whole(raw: bytes, file: IO[bytes]) -> bytes:
     raise _too_long()
 
 
-def _text(raw: bytes) -> str:
+def _decode(raw: bytes) -> str:
     raw = raw.removesuffix(b"\n").removesuffix(b"\r")
     try:
         text = raw.decode("utf-8")
@@ -109,7 +109,7 @@ def _too_long() -> ValueError:
 
 
 @contextmanager
-def _opened(path: AnyPath) -> Iterator[IO[bytes]]:
+def _open_decompressed(path: AnyPath) -> Iterator[IO[bytes]]:
     """Open a file or standard input, and unpack what is packed."""
     with ExitStack() as stack:
         raw = _standard_input() if os.fspath(path) == "-" else stack.enter_context(open_bytes(path))
@@ -117,7 +117,7 @@ def _opened(path: AnyPath) -> Iterator[IO[bytes]]:
         head = raw.read(1)
         if head == GZIP[:1]:
             head += raw.read(1)
-        whole: Any = io.BufferedReader(_Rejoined(head, raw))
+        whole: Any = io.BufferedReader(_Prepended(head, raw))
         if head == GZIP:
             # the outer buffer cuts lines in C; GzipFile's own readline is many times slower
             whole = io.BufferedReader(stack.enter_context(gzip.GzipFile(fileobj=whole, mode="rb")))
@@ -143,7 +143,7 @@ def open_bytes(path: AnyPath) -> IO[bytes]:
 
 
 @final
-class _Rejoined(io.RawIOBase):
+class _Prepended(io.RawIOBase):
     """The bytes that were read first, then the rest: a pipe cannot be rewound."""
 
     def __init__(self, head: bytes, rest: IO[bytes]) -> None:
@@ -158,7 +158,7 @@ class _Rejoined(io.RawIOBase):
     @override
     def readinto(self, buffer: Any) -> int:
         # read1 gives what is there, so that a line typed at a terminal is seen at once
-        content = self.head or self.rest.read1(len(buffer))
+        chunk = self.head or self.rest.read1(len(buffer))
         self.head = b""
-        buffer[: len(content)] = content
-        return len(content)
+        buffer[: len(chunk)] = chunk
+        return len(chunk)

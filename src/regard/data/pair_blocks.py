@@ -24,8 +24,8 @@ from regard.data.pairs import (
     has_json_suffix,
     scan,
     split_lines,
-    to_the_end,
-    two_columns,
+    split_two_columns,
+    with_final_error,
 )
 from regard.errors import DataError
 
@@ -50,11 +50,11 @@ def scan_blocks(
 ) -> Iterator[PairBlock | DataError]:
     """Yield the pairs of one file or two parallel ones in blocks, and what is wrong with others."""
     if path is not None and (source, target, columns) == (None, None, None) and _is_plain(path):
-        return to_the_end(_tsv_blocks(path))
-    return in_blocks(scan(path, columns=columns, source=source, target=target))
+        return with_final_error(_tsv_blocks(path))
+    return group_into_blocks(scan(path, columns=columns, source=source, target=target))
 
 
-def in_blocks(pairs: Iterable[Pair | DataError]) -> Iterator[PairBlock | DataError]:
+def group_into_blocks(pairs: Iterable[Pair | DataError]) -> Iterator[PairBlock | DataError]:
     """Join neighbouring pairs to blocks."""
     block, size = PairBlock([], []), 0
     for pair in pairs:
@@ -92,7 +92,7 @@ def _tsv_blocks(path: AnyPath) -> Iterator[PairBlock | DataError]:
             content = _read_block(file)
             if content == b"":
                 break
-            block = None if content is None else _cut(content, is_first=number == 0)
+            block = None if content is None else _split_block(content, is_first=number == 0)
             if block is not None:
                 number += len(block.sources)
                 yield block
@@ -100,8 +100,10 @@ def _tsv_blocks(path: AnyPath) -> Iterator[PairBlock | DataError]:
             # the exact path names each bad line
             end = start + (BLOCK_BYTES if content is None else len(content))
             file.seek(start)
-            counted = _Counted(lines_of(file, name, number, end))
-            yield from in_blocks(split_lines(iter(counted), name, two_columns, number))
+            counted = _CountedLines(lines_of(file, name, number, end))
+            yield from group_into_blocks(
+                split_lines(iter(counted), name, split_two_columns, number)
+            )
             number += counted.count
     if number == 0:
         raise empty_file(name)
@@ -116,7 +118,7 @@ def _read_block(file: IO[bytes]) -> bytes | None:
         return None
 
 
-def _cut(content: bytes, *, is_first: bool) -> PairBlock | None:
+def _split_block(content: bytes, *, is_first: bool) -> PairBlock | None:
     """Cut a block of lines that all have one tab and text on both sides; None of any other."""
     content = content.removeprefix(BOM) if is_first else content
     if b"\r" in content:
@@ -139,7 +141,7 @@ def _cut(content: bytes, *, is_first: bool) -> PairBlock | None:
     return PairBlock(sides[0::2], sides[1::2])
 
 
-class _Counted:
+class _CountedLines:
     """Lines, and how many there have been."""
 
     def __init__(self, lines: Iterable[str | DataError]) -> None:

@@ -92,7 +92,7 @@ def _lengths(lines: Sequence[Sequence[Any]]) -> NDArray[np.int32]:
     return np.fromiter(map(len, lines), dtype=np.int32, count=len(lines))
 
 
-def _joined(lines: Sequence[Sequence[int]]) -> IndexedLines:
+def _concatenate(lines: Sequence[Sequence[int]]) -> IndexedLines:
     lengths = _lengths(lines)
     count = int(lengths.sum())
     indexes = np.fromiter(chain.from_iterable(lines), dtype=np.int32, count=count)
@@ -113,7 +113,7 @@ class _CharacterIndexer(TokenIndexer):
 
 
 @final
-class _FirstSeen(dict[str, int]):
+class _IndexByFirstUse(dict[str, int]):
     """Numbers keys in the order of their first use."""
 
     def __missing__(self, token: str) -> int:
@@ -128,13 +128,13 @@ class _SplitIndexer(TokenIndexer):
     def __init__(self, tokenizer: Tokenizer) -> None:
         super().__init__()
         self.tokenizer = tokenizer
-        self._indexes = _FirstSeen()
+        self._indexes = _IndexByFirstUse()
         self._tokens: list[str] = []
 
     @override
     def index(self, lines: Sequence[str]) -> IndexedLines:
         index = self._indexes.__getitem__
-        return _joined([list(map(index, self.tokenizer.tokenize(line))) for line in lines])
+        return _concatenate([list(map(index, self.tokenizer.tokenize(line))) for line in lines])
 
     @override
     def _token(self, index: int) -> str:
@@ -156,16 +156,16 @@ class _PieceIndexer(TokenIndexer):
     @override
     def index(self, lines: Sequence[str]) -> IndexedLines:
         pieces = self.tokenizer.piece_ids(lines)
-        indexed = _joined(pieces)
+        indexed = _concatenate(pieces)
         if UNKNOWN_PIECE not in indexed.indexes:
             return indexed
         for at, line in enumerate(lines):
             if UNKNOWN_PIECE in pieces[at]:
                 others = self.others.index([line]).indexes + len(self.pieces)
                 pieces[at] = others.tolist()
-        return _joined(pieces)
+        return _concatenate(pieces)
 
     @override
     def _token(self, index: int) -> str:
-        behind = index - len(self.pieces)
-        return self.pieces[index] if behind < 0 else self.others._token(behind)
+        other = index - len(self.pieces)
+        return self.pieces[index] if other < 0 else self.others._token(other)

@@ -65,26 +65,30 @@ def script_of(character: str) -> str | None:
 def unusual_characters_in(text: str) -> Iterator[tuple[str, str]]:
     """Yield each kind of unusual character in a line once, with an example."""
     # most lines of most files end here
-    spaces = _spaces(text)
+    space_problem = _space_problem(text)
     if text.isascii() and text.isprintable():
-        if spaces:
-            yield "spaces", spaces
+        if space_problem:
+            yield "spaces", space_problem
         return
     characters = sorted(set(text))
     first_of_kind = {kind: x for x in reversed(characters) if (kind := kind_of(x))}
     for kind, character in first_of_kind.items():
         yield kind, f"U+{ord(character):04X}"
-    if spaces:
-        yield "spaces", spaces
-    if _mixes(characters):
-        yield from (("mixed", word) for word in islice(filter(_mixes, _WORD.findall(text)), 1))
+    if space_problem:
+        yield "spaces", space_problem
+    if _mixes_scripts(characters):
+        yield from (
+            ("mixed", word) for word in islice(filter(_mixes_scripts, _WORD.findall(text)), 1)
+        )
     if not unicodedata.is_normalized("NFC", text):
         composed = unicodedata.normalize("NFC", text)
-        here, there = next((x, y) for x, y in zip(text, composed, strict=False) if x != y)
-        yield "not_nfc", f"U+{ord(here):04X} where NFC has U+{ord(there):04X}"
+        actual, composed_character = next(
+            (x, y) for x, y in zip(text, composed, strict=False) if x != y
+        )
+        yield "not_nfc", f"U+{ord(actual):04X} where NFC has U+{ord(composed_character):04X}"
 
 
-def _spaces(text: str) -> str | None:
+def _space_problem(text: str) -> str | None:
     """Return the first thing that is wrong with the spaces of a line, if anything is."""
     if text.startswith(" "):
         return "a space at the start"
@@ -98,5 +102,5 @@ def _spaces(text: str) -> str | None:
     return next(others, None)
 
 
-def _mixes(characters: Iterable[str]) -> bool:
+def _mixes_scripts(characters: Iterable[str]) -> bool:
     return len({script_of(character) for character in characters} - {None}) > 1

@@ -11,7 +11,7 @@ from typing_extensions import TypeIs
 
 from regard.data.lines import AnyPath, display_name
 from regard.data.messages import BLANK, BLANK_SOURCE, BLANK_TARGET
-from regard.data.pair_blocks import PairBlock, in_blocks, scan_blocks
+from regard.data.pair_blocks import PairBlock, group_into_blocks, scan_blocks
 from regard.data.pairs import Columns, Pair, scan
 from regard.errors import ConfigError, DataError
 from regard.pipeline import messages
@@ -65,7 +65,7 @@ class PairsSource:
     def scan_blocks(self) -> Iterator[PairBlock | DataError]:
         """Read once: pairs in blocks, or what is wrong with a line."""
         if self.pairs is not None and not is_file(self.pairs):
-            return in_blocks(self.scan())
+            return group_into_blocks(self.scan())
         columns = self._parsed_columns()
         return scan_blocks(self.pairs, columns=columns, source=self.source, target=self.target)
 
