@@ -131,7 +131,7 @@ def _by_length(
 
 
 def _batch_starts(widths: NDArray[Any], batch_tokens: int) -> list[int]:
-    """Return where a new batch begins, so that none is over the budget; the first is not named."""
+    """Return where each batch but the first starts; batches are as large as the budget allows."""
     cuts, start = [], 0
     while start < len(widths):
         # no more rows fit than if all were as wide as the first

@@ -156,9 +156,9 @@ class _PieceIndexer(TokenIndexer):
     @override
     def index(self, lines: Sequence[str]) -> IndexedLines:
         pieces = self.tokenizer.piece_ids(lines)
-        indexed = _concatenate(pieces)
-        if UNKNOWN_PIECE not in indexed.indexes:
-            return indexed
+        nearest_of_256 = _concatenate(pieces)
+        if UNKNOWN_PIECE not in nearest_of_256.indexes:
+            return nearest_of_256
         for at, line in enumerate(lines):
             if UNKNOWN_PIECE in pieces[at]:
                 others = self.others.index([line]).indexes + len(self.pieces)

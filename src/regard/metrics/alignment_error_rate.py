@@ -16,7 +16,7 @@ Link = tuple[int, int]
 _SPACES = re.compile(r"[\s▁]+")
 
 
-class Gold(NamedTuple):
+class GoldAlignment(NamedTuple):
     """A pair of lines that people have aligned; what is sure is possible too."""
 
     source: tuple[str, ...]
@@ -25,7 +25,7 @@ class Gold(NamedTuple):
     possible: frozenset[Link]
 
 
-def words_of(tokens: Sequence[str], words: Sequence[str]) -> list[int] | None:
+def word_ids(tokens: Sequence[str], words: Sequence[str]) -> list[int] | None:
     """Return the word that each token begins in, −1 for a space; None if they are other letters."""
     letters = "".join(words)
     owner = [number for number, word in enumerate(words) for _ in word]
@@ -39,7 +39,7 @@ def words_of(tokens: Sequence[str], words: Sequence[str]) -> list[int] | None:
     return numbers if position == len(letters) else None
 
 
-def links(
+def hard_alignment(
     weights: Float[np.ndarray, "T S"], source: Sequence[int], target: Sequence[int]
 ) -> set[Link]:
     """Link each target word to the source word that has most of its tokens' weight."""
@@ -54,7 +54,9 @@ def links(
     return word_links
 
 
-def alignment_error_rate(predictions: Iterable[set[Link]], golds: Iterable[Gold]) -> MetricScore:
+def alignment_error_rate(
+    predictions: Iterable[set[Link]], golds: Iterable[GoldAlignment]
+) -> MetricScore:
     """1 − (|A∩S| + |A∩P|) / (|A| + |S|) over all lines, in percent (Och & Ney 2003)."""
     right = total = 0
     for predicted, gold in zip(predictions, golds, strict=True):

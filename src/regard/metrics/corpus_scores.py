@@ -130,8 +130,8 @@ def _sacrebleu(name: str) -> Any:
     from sacrebleu.metrics.chrf import CHRF
     from sacrebleu.metrics.ter import TER
 
-    kind, _, words = name.partition(":")
+    kind, _, tokenization = name.partition(":")
     # force silences a warning about spaces before full stops; it changes no number
-    cut = partial(BLEU, force=True, tokenize=words or None)
-    kinds: dict[str, Any] = {"bleu": cut, "chrf": CHRF, "ter": TER}
+    make_bleu = partial(BLEU, force=True, tokenize=tokenization or None)
+    kinds: dict[str, Any] = {"bleu": make_bleu, "chrf": CHRF, "ter": TER}
     return kinds[kind]()

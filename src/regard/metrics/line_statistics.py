@@ -50,7 +50,7 @@ def check(outputs: Outputs, references: References, what: str = "outputs") -> No
 
 def sacrebleu_statistics(metric: Any, outputs: Outputs, references: References) -> Statistics:
     """Let one of sacrebleu's metrics count; its score is its own command line's."""
-    rows = metric._extract_corpus_statistics(list(outputs), streams(references))
+    rows = metric._extract_corpus_statistics(list(outputs), reference_streams(references))
 
     def formula(sums: Sequence[float]) -> float:
         return float(metric._compute_score_from_stats(sums).score)
@@ -59,7 +59,7 @@ def sacrebleu_statistics(metric: Any, outputs: Outputs, references: References) 
     return Statistics(rows, formula, f"{name}|{metric.get_signature()}")
 
 
-def streams(references: References) -> list[list[str | None]]:
+def reference_streams(references: References) -> list[list[str | None]]:
     """Turn lists of references around: the first of every line, the second of every line, …
 
     A line that has no such reference gets None, which sacrebleu leaves out; '' would count as a
@@ -90,8 +90,8 @@ def edit_statistics(name: str, unit: str, outputs: Outputs, references: Referenc
     split = _characters if unit == "character" else _words
 
     def row(output: str, texts: Sequence[str]) -> tuple[int, int]:
-        theirs = [split(text) for text in texts]
-        edits, length = min((Levenshtein.distance(split(output), x), -len(x)) for x in theirs)
+        candidates = [split(text) for text in texts]
+        edits, length = min((Levenshtein.distance(split(output), x), -len(x)) for x in candidates)
         return edits, -length
 
     rows = [row(output, texts) for output, texts in zip(outputs, references, strict=True)]

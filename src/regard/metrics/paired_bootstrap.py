@@ -65,14 +65,14 @@ def paired_bootstrap(
     differences = np.array(list(_differences(a, b, samples, seed)))
     low, high = np.percentile(differences, [2.5, 97.5])
     observed = value_b - value_a
-    as_far = np.abs(differences - observed) >= abs(observed) - ROUNDING
+    as_extreme = np.abs(differences - observed) >= abs(observed) - ROUNDING
     return Comparison(
         name=name,
         value_a=value_a,
         value_b=value_b,
         mean_difference=float(differences.mean()),
         interval=(float(low), float(high)),
-        p_value=(1 + int(as_far.sum())) / (1 + samples),
+        p_value=(1 + int(as_extreme.sum())) / (1 + samples),
         seed=seed,
         samples=samples,
         signature=f"{a.signature}|bs:{samples}|seed:{seed}|rng:numpy-{np.__version__}",
@@ -89,16 +89,18 @@ def _differences(a: Statistics, b: Statistics, samples: int, seed: int) -> Itera
     for _ in range(samples):
         sample = rng.integers(len(rows_a), size=len(rows_a))
         # how often each line was drawn: the sums are one product, and memory stays flat
-        times = np.bincount(sample, minlength=len(rows_a)).astype(np.float64)
-        yield b.formula((times @ rows_b).tolist()) - a.formula((times @ rows_a).tolist())
+        draw_counts = np.bincount(sample, minlength=len(rows_a)).astype(np.float64)
+        yield b.formula((draw_counts @ rows_b).tolist()) - a.formula(
+            (draw_counts @ rows_a).tolist()
+        )
 
 
 def _check(name: str, samples: int, seed: int) -> None:
     check_names([name])
     problems = [
-        messages.not_a_whole_number(setting, value, least)
-        for setting, value, least in (("samples", samples, 1), ("seed", seed, 0))
-        if type(value) is not int or value < least
+        messages.not_a_whole_number(setting, value, minimum)
+        for setting, value, minimum in (("samples", samples, 1), ("seed", seed, 0))
+        if type(value) is not int or value < minimum
     ]
     if problems:
         raise ConfigError("metrics", problems)

@@ -34,7 +34,7 @@ _TAG_SIGNS = frozenset(map(chr, range(33, 127))) - frozenset("abcdefghijklmnopqr
 class SideProfile:
     """One side of all pairs; of its words, the first `MAX_WORDS` different ones."""
 
-    sounds: Phonemes
+    phonemes: Phonemes
     lines: int = 0
     characters: Counter[str] = field(default_factory=Counter)
     lengths: Counter[int] = field(default_factory=Counter)
@@ -42,8 +42,8 @@ class SideProfile:
     num_words: int = 0
     num_letters: int = 0
     word_lengths: Counter[int] = field(default_factory=Counter)
-    spaced: int = 0
-    ended: int = 0
+    spaced_lines: int = 0
+    lines_with_tags: int = 0
     tags: set[str] = field(default_factory=set)
     num_tags: int = 0
     num_tag_letters: int = 0
@@ -63,7 +63,7 @@ class SideProfile:
         self.num_words += sum(word_counts)
         self.num_letters += sum(n for x, n in characters.items() if not x.isspace())
         self.word_lengths.update(word_counts)
-        self.spaced += len(lines) - word_counts.count(0) - word_counts.count(1)
+        self.spaced_lines += len(lines) - word_counts.count(0) - word_counts.count(1)
         self._add_words(lines, text)
         self._add_tags(lines)
 
@@ -71,9 +71,9 @@ class SideProfile:
         """Remember different words, until there are enough."""
         if len(self.words) >= MAX_WORDS:
             return
-        every = self.words.union(text.split())
-        if len(every) < MAX_WORDS:
-            self.words = every
+        words = self.words.union(text.split())
+        if len(words) < MAX_WORDS:
+            self.words = words
             return
         for line in lines:
             if len(self.words) < MAX_WORDS:
@@ -81,7 +81,7 @@ class SideProfile:
 
     def _add_tags(self, lines: Sequence[str]) -> None:
         """Count last words, which may be tags, unless some line of before has none."""
-        if self.ended + len(lines) < self.lines:
+        if self.lines_with_tags + len(lines) < self.lines:
             return
         ends: Counter[str] = Counter()
         for line in lines:
@@ -90,7 +90,7 @@ class SideProfile:
                 ends[last] += 1
         for last, count in ends.items():
             tags = last.split(";")
-            self.ended += count
+            self.lines_with_tags += count
             self.tags.update(tags)
             self.num_tags += count * len(tags)
             self.num_tag_letters += count * len(last)
@@ -99,9 +99,9 @@ class SideProfile:
                 return
 
     @property
-    def tagged(self) -> bool:
+    def is_tagged(self) -> bool:
         """Whether every line ends in tags: few that come often, and look like none of its words."""
-        if self.ended < self.lines or not 0 < len(self.tags) <= MAX_TAGS:
+        if self.lines_with_tags < self.lines or not 0 < len(self.tags) <= MAX_TAGS:
             return False
         # a year comes often too, but the next one is another
         named = sum(any("A" <= x <= "Z" for x in tag) for tag in self.tags)
@@ -109,9 +109,9 @@ class SideProfile:
         return signs and 2 * named > len(self.tags) and self.num_tags >= 5 * len(self.tags)
 
     @property
-    def share_spaced(self) -> float:
+    def share_with_spaces(self) -> float:
         """The share of lines that spaces divide."""
-        return self.spaced / self.lines
+        return self.spaced_lines / self.lines
 
     @property
     def mean_length(self) -> float:
@@ -129,18 +129,24 @@ class SideProfile:
         return self.num_letters / self.num_words
 
     @property
-    def parts(self) -> int:
+    def num_phoneme_tokens(self) -> int:
         """How many different tokens `sounds` makes of the words."""
-        return len({part for word in self.words for part in self.sounds.tokenize(word)})
+        return len({part for word in self.words for part in self.phonemes.tokenize(word)})
 
     @property
     def mean_marks(self) -> float:
         """Marks of a line, on average: what `sounds` may take off a letter."""
-        marks = {one: len(self.sounds.tokenize(f"x{one}")) - 1 for one in self.characters}
-        return sum(marks[one] * count for one, count in self.characters.items()) / self.lines
+        marks = {
+            character: len(self.phonemes.tokenize(f"x{character}")) - 1
+            for character in self.characters
+        }
+        return (
+            sum(marks[character] * count for character, count in self.characters.items())
+            / self.lines
+        )
 
     @property
-    def repeats(self) -> float:
+    def mean_word_count(self) -> float:
         """How often a word comes, on average, where there are not too many to say."""
         return self.num_words / len(self.words)
 

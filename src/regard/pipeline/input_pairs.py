@@ -14,7 +14,7 @@ from regard.pipeline.request import TrainRequest
 from regard.pipeline.split import source_hashes
 from regard.text.normalization import FORMS
 
-SHOWN_BAD_LINES = 5
+MAX_LOGGED_BAD_LINES = 5
 
 BadLine = Callable[[DataError], None]
 
@@ -70,7 +70,7 @@ def read_input_pairs(
         columns = request.pairs.columns if is_file(request.dev) else None
         source = PairsSource(request.dev, columns=columns, label="dev")
         dev = read_pairs(source, form, spool_form, skip=skip, folder=folder)
-    for error in skipped[:SHOWN_BAD_LINES]:
+    for error in skipped[:MAX_LOGGED_BAD_LINES]:
         log(f"skipped: {error}")
     if skipped:
         log(f"skipped {len(skipped):,} bad line{'s' * (len(skipped) != 1)}")
@@ -115,5 +115,5 @@ def _check_number_of_pairs(pairs: InputPairs) -> None:
     train, dev = pairs
     if dev is not None and not dev.profile.pairs:
         raise DataError(dev.name, None, messages.EMPTY_DEV)
-    if few := too_few(train.profile, dev=dev is not None):
-        raise DataError(train.name, None, few)
+    if problem := too_few(train.profile, dev=dev is not None):
+        raise DataError(train.name, None, problem)

@@ -114,8 +114,16 @@ def _train(
     """Train from where the folder stands, score the best weights and save the model file."""
     config, progress = saved.settings.train, folder.progress()
     validator = Validator(saved, data, progress.step // config.validate_every)
-    fixed = validator, validator.higher_is_better, configuration.recipe, configuration.reopened
-    job = TrainingJob(saved.model, data.corpus, config, folder, *fixed)
+    job = TrainingJob(
+        saved.model,
+        data.corpus,
+        config,
+        folder,
+        validate=validator,
+        higher_is_better=validator.higher_is_better,
+        recipe=configuration.recipe,
+        settings_changed=configuration.settings_changed,
+    )
     if not request.quiet and (job.settings_changed or not progress.finished):
         duration = estimate(job, validator.estimate_seconds, progress.step)
         log(f"{sum(p.numel() for p in job.model.parameters()):,} parameters; {duration}")
@@ -147,7 +155,7 @@ def _finished_translator(
     if not request.resume or request.out is None or not request.out.exists():
         return None
     progress, recipe = folder.progress(), configuration.recipe
-    if configuration.reopened or not progress.finished:
+    if configuration.settings_changed or not progress.finished:
         return None
     try:
         translator = load(request.out, device=recipe["settings"]["train"]["device"])
@@ -189,8 +197,8 @@ def _log_configuration(configuration: RunConfiguration, request: TrainRequest, l
 def _log_training_data(
     data: TrainingData, configuration: RunConfiguration, pairs: InputPairs, log: Log
 ) -> None:
-    prints = pairs.fingerprints
-    same = " (the same pairs)" * (prints["pairs"] == prints["dev"])
+    fingerprints = pairs.fingerprints
+    same = " (the same pairs)" * (fingerprints["pairs"] == fingerprints["dev"])
     sources = f"{len(data.dev):,} source{'s' * (len(data.dev) != 1)}"
     log(
         f"{len(data.corpus):,} pairs to learn from, {sources} to validate on{same}; "

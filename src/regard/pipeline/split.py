@@ -38,16 +38,16 @@ class SmallestHashes:
     def __init__(self) -> None:
         self._smallest: Hashes = np.empty(0, dtype=np.uint64)
         self._limit = NUM_HASHES
-        self._waiting: list[Hashes] = []
-        self._num_waiting = 0
+        self._pending: list[Hashes] = []
+        self._num_pending = 0
 
     def add(self, hashes: Hashes) -> None:
         """Take note of hashes."""
         if self._limit < NUM_HASHES:
             hashes = hashes[hashes < np.uint64(self._limit)]
-        self._waiting.append(hashes)
-        self._num_waiting += len(hashes)
-        if self._num_waiting >= MAX_HASHES:
+        self._pending.append(hashes)
+        self._num_pending += len(hashes)
+        if self._num_pending >= MAX_HASHES:
             self._merge()
 
     @property
@@ -62,21 +62,21 @@ class SmallestHashes:
         count = len(self.smallest)
         return count if self._limit == NUM_HASHES else round(count * NUM_HASHES / self._limit)
 
-    def threshold(self, share: float, most: int) -> int:
+    def threshold(self, share: float, max_sources: int) -> int:
         """Return below which hash a source is held out: at least one source, never all."""
         num_sources = self.num_different
-        count = min(max(1, round(share * num_sources)), most, num_sources - 1)
+        count = min(max(1, round(share * num_sources)), max_sources, num_sources - 1)
         if count < len(self._smallest):
             return int(self._smallest[count]) if count > 0 else 0
         # of so many, hashes are as even as can be
         return count * NUM_HASHES // num_sources
 
     def _merge(self) -> None:
-        if not self._waiting:
+        if not self._pending:
             return
-        hashes = np.unique(np.concatenate([self._smallest, *self._waiting]))
+        hashes = np.unique(np.concatenate([self._smallest, *self._pending]))
         if len(hashes) > MAX_HASHES:
             # those below it stay
             self._limit = int(hashes[MAX_HASHES])
         self._smallest = hashes[:MAX_HASHES].copy()
-        self._waiting, self._num_waiting = [], 0
+        self._pending, self._num_pending = [], 0

@@ -28,7 +28,7 @@ TOKEN_WEIGHTS = (
 LEARNING_RATE_FACTOR = 0.25
 """Times the model's own learning rate is the new one, unless another is set."""
 
-CHANGEABLE = ("dropout", "max_length")
+CHANGEABLE_SETTINGS = ("dropout", "max_length")
 """Settings of a model that its weights do not depend on, or whose change shows in their sizes."""
 
 
@@ -54,10 +54,10 @@ class WarmStart:
         """Fill in the model's own [text], [data] and [model], and a lower learning rate."""
         own = to_tree(self.saved.settings)
         tree: dict[str, Any] = {**settings}
-        for section, names in (("text", own["text"]), ("data", own["data"])):
+        for section, own_section in (("text", own["text"]), ("data", own["data"])):
             explicit = settings.get(section, {})
             if isinstance(explicit, dict):
-                tree[section] = {**names, **explicit}
+                tree[section] = {**own_section, **explicit}
         if isinstance(settings.get("model", {}), dict):
             tree["model"] = merge_trees(own["model"], settings.get("model", {}))
         train = settings.get("train", {})
@@ -75,7 +75,7 @@ class WarmStart:
             messages.other_model(change)
             for change in changes
             # one that did not copy may learn to
-            if change.partition(":")[0].rpartition(".")[2] not in CHANGEABLE
+            if change.partition(":")[0].rpartition(".")[2] not in CHANGEABLE_SETTINGS
             and change != "model.readout.pointer_generator: false → true"
         ]
         if problems:

@@ -14,8 +14,8 @@ def escape(text: str, marks: str) -> str:
 
 def unescape(text: str, marks: str) -> str:
     """Undo `escape`; a ␛ that it cannot have written stays as it is."""
-    written = ESCAPE + marks
+    spellings = ESCAPE + marks
     if ESCAPE not in text:
         return text
-    last = len(written) - 1
-    return re.sub(f"{ESCAPE}([0-{last}])", lambda match: written[int(match[1])], text)
+    last = len(spellings) - 1
+    return re.sub(f"{ESCAPE}([0-{last}])", lambda match: spellings[int(match[1])], text)

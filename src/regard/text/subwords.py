@@ -5,10 +5,10 @@ import random
 from collections.abc import Iterable
 from itertools import islice
 
-from regard.choices import SubwordName, names_of, wrong_value
+from regard.choices import SubwordAlgorithm, names_of, wrong_value
 from regard.errors import ConfigError, InputError
 from regard.text import messages
-from regard.text.tokenizers import Subwords, subword_text
+from regard.text.tokenizers import Subwords, sentencepiece_text
 
 MAX_LINES = 500_000
 """Lines that are learned from; of more, a sample drawn by the seed."""
@@ -21,7 +21,7 @@ _UNKNOWN_PIECE = "▁▁"
 
 
 def train_subwords(
-    lines: Iterable[str], vocabulary_size: int, kind: SubwordName, seed: int
+    lines: Iterable[str], vocabulary_size: int, kind: SubwordAlgorithm, seed: int
 ) -> Subwords:
     """Learn about `vocabulary_size` pieces: the same lines and seed give the same bytes.
 
@@ -29,58 +29,60 @@ def train_subwords(
     characters than that, one for each. The result's `vocabulary_size` says how many there are.
     """
     problems = []
-    if kind not in names_of(SubwordName):
-        problems.append(messages.wrong_choice("subword kind", repr(kind), names_of(SubwordName)))
+    if kind not in names_of(SubwordAlgorithm):
+        problems.append(
+            messages.wrong_choice("subword kind", repr(kind), names_of(SubwordAlgorithm))
+        )
     if vocabulary_size < 1:
         problems.append(wrong_value("vocabulary_size", vocabulary_size, "at least 1"))
     if problems:
         raise ConfigError("text", problems)
-    texts = [part for line in sample(lines, MAX_LINES, seed) for part in _parts(line)]
+    texts = [part for line in sample(lines, MAX_LINES, seed) for part in _split_long_line(line)]
     if not texts:
         raise InputError(messages.NO_TEXT)
     # every character, a space among them, and the unknown
-    least = len({" "}.union(*texts)) + 1
-    return Subwords(_trained(texts, max(vocabulary_size, least), kind))
+    min_size = len({" "}.union(*texts)) + 1
+    return Subwords(_train_model(texts, max(vocabulary_size, min_size), kind))
 
 
 def sample(lines: Iterable[str], size: int, seed: int) -> list[str]:
     """Draw at most `size` lines, each with the same chance (algorithm R); all where no more."""
-    draw = random.Random(seed).getrandbits
+    random_bits = random.Random(seed).getrandbits
     lines = iter(lines)
     sample = list(islice(lines, size))
     for count, line in enumerate(lines, start=len(sample) + 1):
         # what randrange(count) draws, in a third of the time
         bits = count.bit_length()
-        while (place := draw(bits)) >= count:
+        while (index := random_bits(bits)) >= count:
             pass
-        if place < size:
-            sample[place] = line
+        if index < size:
+            sample[index] = line
     return sample
 
 
-def _parts(line: str) -> Iterable[str]:
+def _split_long_line(line: str) -> Iterable[str]:
     """Cut a line to what sentencepiece can take.
 
     A part that comes again counts once: of a very long line that only repeats itself the unigram
     model would learn for hours.
     """
-    text = subword_text(line)
+    text = sentencepiece_text(line)
     if len(text) <= MAX_LENGTH:
         return [text] if text else []
     starts = range(0, len(text), MAX_LENGTH)
     return dict.fromkeys(text[i : i + MAX_LENGTH].strip() for i in starts)
 
 
-def _trained(texts: list[str], size: int, kind: SubwordName) -> bytes:
+def _train_model(texts: list[str], size: int, kind: SubwordAlgorithm) -> bytes:
     """Return the bytes of a model of `size` pieces, or as many as there can be; empty the list."""
     from sentencepiece import SentencePieceTrainer
 
-    written = io.BytesIO()
+    model = io.BytesIO()
     # sentencepiece has a copy of what was taken from the list
     texts.reverse()
     SentencePieceTrainer.train(
         sentence_iterator=(texts.pop() for _ in range(len(texts))),
-        model_writer=written,
+        model_writer=model,
         model_type=kind,
         vocab_size=size,
         hard_vocab_limit=False,
@@ -98,4 +100,4 @@ def _trained(texts: list[str], size: int, kind: SubwordName) -> bytes:
         num_threads=1,
         minloglevel=2,
     )
-    return written.getvalue()
+    return model.getvalue()

@@ -29,7 +29,7 @@ from regard.text.normalization import FORMS, normalize
 JOINER = "￭"
 """Stands on a mark of punctuation, on the side where no space was."""
 
-CIRCLE = "◌"
+DOTTED_CIRCLE = "◌"
 """Stands for the letter under a mark that is a token of its own, as in Unicode's charts."""
 
 SPACE = "▁"
@@ -118,20 +118,20 @@ class Phonemes(Tokenizer):
 
     @override
     def tokenize(self, line: str) -> list[str]:
-        apart = line if self.form == "none" else normalize(line, "NFD")
-        return [token for phoneme in apart.split() for token in _split_marks(phoneme)]
+        decomposed = line if self.form == "none" else normalize(line, "NFD")
+        return [token for phoneme in decomposed.split() for token in _split_marks(phoneme)]
 
     @override
     def detokenize(self, tokens: Iterable[str]) -> str:
         phonemes: list[str] = []
         for token in tokens:
-            if not token.startswith(CIRCLE):
-                phonemes.append(unescape(token, CIRCLE))
+            if not token.startswith(DOTTED_CIRCLE):
+                phonemes.append(unescape(token, DOTTED_CIRCLE))
             elif phonemes:
                 phonemes[-1] += token[1:]
             else:
                 phonemes.append(token[1:])
-        return _squeezed(normalize(" ".join(phonemes), self.form))
+        return _collapse_spaces(normalize(" ".join(phonemes), self.form))
 
     @override
     def to_json(self) -> dict[str, str]:
@@ -145,7 +145,10 @@ def _split_marks(phoneme: str) -> list[str]:
         letters -= 1
     # a tone that stands by itself
     letters = letters or len(phoneme)
-    return [escape(phoneme[:letters], CIRCLE), *(CIRCLE + mark for mark in phoneme[letters:])]
+    return [
+        escape(phoneme[:letters], DOTTED_CIRCLE),
+        *(DOTTED_CIRCLE + mark for mark in phoneme[letters:]),
+    ]
 
 
 def _is_mark(character: str) -> bool:
@@ -189,28 +192,28 @@ class Words(Tokenizer):
 
     @override
     def tokenize(self, line: str) -> list[str]:
-        return [token for chunk in line.split() for token in _words(chunk)]
+        return [token for chunk in line.split() for token in _split_punctuation(chunk)]
 
     @override
     def detokenize(self, tokens: Iterable[str]) -> str:
         parts: list[str] = []
-        glued = True
+        joins_next = True
         for token in tokens:
-            if not (glued or token.startswith(JOINER)):
+            if not (joins_next or token.startswith(JOINER)):
                 parts.append(" ")
             parts.append(unescape(token.removeprefix(JOINER).removesuffix(JOINER), JOINER))
-            glued = token.endswith(JOINER)
+            joins_next = token.endswith(JOINER)
         return "".join(parts)
 
 
-def _words(chunk: str) -> list[str]:
+def _split_punctuation(chunk: str) -> list[str]:
     """Cut what stands between two spaces into words and marks with their joiners."""
     if chunk.isalnum():
         return [chunk]
-    parts = _words_and_marks().findall(chunk)
+    matches = _word_or_mark_pattern().findall(chunk)
     tokens = []
-    for i, (word, mark) in enumerate(parts):
-        before_word = i + 1 < len(parts) and parts[i + 1][0]
+    for i, (word, mark) in enumerate(matches):
+        before_word = i + 1 < len(matches) and matches[i + 1][0]
         left = JOINER if mark and i else ""
         right = JOINER if mark and before_word else ""
         tokens.append(left + escape(word or mark, JOINER) + right)
@@ -218,11 +221,11 @@ def _words(chunk: str) -> list[str]:
 
 
 @cache
-def _words_and_marks() -> re.Pattern[str]:
+def _word_or_mark_pattern() -> re.Pattern[str]:
     """Compile what finds a word (group 1) or a mark (group 2).
 
     A combining mark or an invisible sign (a joiner inside a Persian word, the variation selector
-    of an emoji) belongs to what it follows, and so does whatever follows a zero-width joiner.
+    of an emoji) belongs to the character before it, and so does what follows a zero-width joiner.
     """
     every = map(chr, range(sys.maxunicode + 1))
     follows = "".join(c for c in every if unicodedata.category(c) in {"Mn", "Mc", "Me", "Cf"})
@@ -265,7 +268,7 @@ class Subwords(Tokenizer):
 
     @override
     def tokenize(self, line: str) -> list[str]:
-        return list(self._processor.encode(subword_text(line), out_type=str))
+        return list(self._processor.encode(sentencepiece_text(line), out_type=str))
 
     def pieces(self) -> list[str]:
         """Return the pieces in the order of their numbers; `UNKNOWN_PIECE` stands for no piece."""
@@ -276,26 +279,26 @@ class Subwords(Tokenizer):
         text = "\n".join(lines)
         # most texts hold nothing to escape, and one look at all lines is faster than one at each
         plain = not any(mark in text for mark in ESCAPE + RESERVED) and _is_utf8(text)
-        texts = map(_squeezed if plain else subword_text, lines)
+        texts = map(_collapse_spaces if plain else sentencepiece_text, lines)
         return list(self._processor.encode(list(texts), out_type=int))
 
     @override
     def detokenize(self, tokens: Iterable[str]) -> str:
-        return unescape(_squeezed("".join(tokens).replace(SPACE, " ")), RESERVED)
+        return unescape(_collapse_spaces("".join(tokens).replace(SPACE, " ")), RESERVED)
 
     @override
     def to_json(self) -> dict[str, str]:
         return {"kind": self.kind, "model": base64.b64encode(self.model).decode("ascii")}
 
 
-def subword_text(line: str) -> str:
+def sentencepiece_text(line: str) -> str:
     """Return a line as sentencepiece shall see it, in training as in use."""
     try:
         line.encode()
     except UnicodeEncodeError as error:
         sentence = messages.lone_surrogate(error.start + 1, line[error.start])
         raise InputError(sentence) from error
-    return escape(_squeezed(line), RESERVED)
+    return escape(_collapse_spaces(line), RESERVED)
 
 
 def _is_utf8(text: str) -> bool:
@@ -306,17 +309,17 @@ def _is_utf8(text: str) -> bool:
     return True
 
 
-def _squeezed(line: str) -> str:
+def _collapse_spaces(line: str) -> str:
     return " ".join(line.split())
 
 
-_PLAIN: dict[str, type[Characters | Whitespace | Tagged | Words]] = {
+_UNTRAINED: dict[str, type[Characters | Whitespace | Tagged | Words]] = {
     plain.kind: plain for plain in (Characters, Words, Whitespace, Tagged)
 }
-_MORE = {Phonemes.kind: "form", Subwords.kind: "model"}
+_EXTRA_KEY = {Phonemes.kind: "form", Subwords.kind: "model"}
 """What a kind has besides its name."""
 
-KINDS = (*_PLAIN, *_MORE)
+KINDS = (*_UNTRAINED, *_EXTRA_KEY)
 """The names of all kinds of tokenizer."""
 
 
@@ -324,7 +327,7 @@ def plain_tokenizer(kind: str, form: str) -> Tokenizer:
     """Return a tokenizer of a kind that learns nothing, for lines in a normalization form."""
     if kind not in KINDS and (extension := extensions.find("tokenizer", kind)) is not None:
         return extension.cls()
-    return Phonemes(form) if kind == Phonemes.kind else _PLAIN[kind]()
+    return Phonemes(form) if kind == Phonemes.kind else _UNTRAINED[kind]()
 
 
 def tokenizer_from_json(value: object) -> Tokenizer:
@@ -337,16 +340,16 @@ def tokenizer_from_json(value: object) -> Tokenizer:
     if kind not in known:
         text = shortened(value.get("kind"))
         raise ValueError(messages.wrong_choice("tokenizer kind", text, known))
-    expected = {"kind"} | ({_MORE[kind]} if kind in _MORE else set())
+    expected = {"kind"} | ({_EXTRA_KEY[kind]} if kind in _EXTRA_KEY else set())
     if value.keys() != expected:
         keys = shortened(sorted(map(str, value)))
         raise ValueError(messages.wrong_tokenizer_keys(kind, keys, sorted(expected)))
     if kind == Subwords.kind:
-        return Subwords(_decoded(value["model"]))
+        return Subwords(_decode_base64(value["model"]))
     return plain_tokenizer(kind, value.get("form", ""))
 
 
-def _decoded(model: object) -> bytes:
+def _decode_base64(model: object) -> bytes:
     """Return the bytes that a string in base64 stands for."""
     try:
         if isinstance(model, str):

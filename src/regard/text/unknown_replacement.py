@@ -44,15 +44,17 @@ def replace_unknown(
     if unknown is None:
         unknown = [token == SPECIAL_TOKENS[UNKNOWN] for token in tokens]
     if mode == "mark" or weights is None or not source_tokens:
-        return [MARK if missing else token for token, missing in zip(tokens, unknown, strict=True)]
+        return [
+            MARK if is_unknown else token for token, is_unknown in zip(tokens, unknown, strict=True)
+        ]
     _check(len(tokens), len(source_tokens), weights)
     replaced = [
-        source_tokens[_largest(weights[t])] if missing else token
-        for t, (token, missing) in enumerate(zip(tokens, unknown, strict=True))
+        source_tokens[_largest(weights[t])] if is_unknown else token
+        for t, (token, is_unknown) in enumerate(zip(tokens, unknown, strict=True))
     ]
     return [
-        MARK if missing and token in banned else token
-        for token, missing in zip(replaced, unknown, strict=True)
+        MARK if is_unknown and token in banned else token
+        for token, is_unknown in zip(replaced, unknown, strict=True)
     ]
 
 

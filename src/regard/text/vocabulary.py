@@ -11,8 +11,8 @@ from regard.errors import ConfigError, InputError
 from regard.special_tokens import BOS, EOS, PAD, UNKNOWN
 from regard.text import messages
 
-_WRITTEN = {PAD: "<pad>", UNKNOWN: "<unk>", BOS: "<s>", EOS: "</s>"}
-SPECIAL_TOKENS = tuple(_WRITTEN[i] for i in range(len(_WRITTEN)))
+_SPELLINGS = {PAD: "<pad>", UNKNOWN: "<unk>", BOS: "<s>", EOS: "</s>"}
+SPECIAL_TOKENS = tuple(_SPELLINGS[i] for i in range(len(_SPELLINGS)))
 """How the four specials are written, in the order of their ids."""
 
 
@@ -53,13 +53,13 @@ class Vocabulary:
         if max_size is not None and max_size <= len(SPECIAL_TOKENS):
             problem = messages.max_size_too_small(max_size, len(SPECIAL_TOKENS))
             raise ConfigError("text", [problem])
-        most = max(counts.values(), default=min_count)
-        if most < min_count:
-            raise ConfigError("text", [messages.min_count_too_large(min_count, most)])
+        highest_count = max(counts.values(), default=min_count)
+        if highest_count < min_count:
+            raise ConfigError("text", [messages.min_count_too_large(min_count, highest_count)])
         ranked = sorted(counts, key=lambda token: (-counts[token], token))
         ranked = [token for token in ranked if counts[token] >= min_count]
-        room = None if max_size is None else max_size - len(SPECIAL_TOKENS)
-        return cls(SPECIAL_TOKENS + tuple(ranked[:room]))
+        limit = None if max_size is None else max_size - len(SPECIAL_TOKENS)
+        return cls(SPECIAL_TOKENS + tuple(ranked[:limit]))
 
     def union(self, other: "Vocabulary") -> "Vocabulary":
         """Return these tokens with their ids, followed by those that only the other has."""

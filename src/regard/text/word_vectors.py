@@ -33,19 +33,19 @@ class WordVectors:
         return int(self.numbers.shape[1])
 
     @cached_property
-    def rows(self) -> dict[str, int]:
+    def row_of_word(self) -> dict[str, int]:
         """Row of each word."""
         return {word: row for row, word in enumerate(self.words)}
 
     @cached_property
-    def _directions(self) -> Float[np.ndarray, "V D"]:
+    def _unit_vectors(self) -> Float[np.ndarray, "V D"]:
         lengths = np.linalg.norm(self.numbers, axis=1, keepdims=True)
         return self.numbers / np.maximum(lengths, 1e-12)
 
     def nearest(self, word: str, count: int = 5) -> list[tuple[str, float]]:
         """Return the words with the highest cosine similarity to a word, each with its cosine."""
-        row = self.rows[word]
-        cosines = self._directions @ self._directions[row]
+        row = self.row_of_word[word]
+        cosines = self._unit_vectors @ self._unit_vectors[row]
         cosines[row] = -np.inf
         best = np.argsort(-cosines, kind="stable")[: min(count, len(self.words) - 1)]
         return [(self.words[at], float(cosines[at])) for at in best]
@@ -57,8 +57,8 @@ class WordVectors:
         axes = axes[:2]
         # an axis may point either way: the way of its largest number is the same each time
         signs = np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)])
-        placed = centered @ (axes * signs[:, None]).T
-        return np.pad(placed, ((0, 0), (0, 2 - placed.shape[1])))
+        projected = centered @ (axes * signs[:, None]).T
+        return np.pad(projected, ((0, 0), (0, 2 - projected.shape[1])))
 
     def save(self, path: Path) -> None:
         """Write all words and numbers."""
@@ -73,7 +73,7 @@ class WordVectors:
     @classmethod
     def load(cls, path: Path) -> "WordVectors":
         """Read a file; a line that is not a vector is named."""
-        words, rows = [], []
+        words, row_of_word = [], []
         try:
             with open(path, encoding="utf-8") as file:
                 size = _size(file.readline(), path)
@@ -85,12 +85,14 @@ class WordVectors:
                         problem = messages.wrong_vector_size(len(numbers), size)
                         raise DataError(str(path), number, problem)
                     words.append(word)
-                    rows.append(_row(numbers, path, number))
+                    row_of_word.append(_row(numbers, path, number))
         except UnicodeDecodeError:
             raise DataError(str(path), None, messages.NOT_UTF8) from None
         except OSError as error:
             raise DataError(str(path), None, unreadable(error, str(path))) from None
-        return cls(tuple(words), np.array(rows, dtype=np.float32).reshape(len(rows), size))
+        return cls(
+            tuple(words), np.array(row_of_word, dtype=np.float32).reshape(len(row_of_word), size)
+        )
 
 
 def _size(line: str, path: Path) -> int:

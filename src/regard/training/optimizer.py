@@ -68,7 +68,7 @@ def restore_optimizer(
     """Give an optimizer back what it remembered."""
     fused = bool(optimizer.param_groups[0].get("fused"))
     for name, parameter in model.named_parameters():
-        remembered = {
+        state = {
             key.rpartition("/")[2]: value
             for key, value in tensors.items()
             if key.rpartition("/")[0] == name
@@ -76,5 +76,5 @@ def restore_optimizer(
         # what has a parameter's shape lies beside it; counts stay where they are made
         optimizer.state[parameter] = {
             key: value.to(parameter.device) if value.ndim or fused else value
-            for key, value in remembered.items()
+            for key, value in state.items()
         }

@@ -10,26 +10,26 @@ from typing import TYPE_CHECKING, TextIO, final
 from typing_extensions import override
 
 from regard.config.settings import TrainConfig
-from regard.training.log_lines import LogLines, joined, score_text
+from regard.training.log_lines import LogLines, format_score, join_nonempty
 from regard.training.progress_report import (
-    OpenReport,
+    ClosableReport,
     SilentReport,
     ValidationResult,
     ValidationSample,
 )
-from regard.training.throughput import TimedReport, clock_time
+from regard.training.throughput import TimedReport, format_clock_time
 from regard.training.validation_sample import fit_cells, sample_line
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 BAR_WIDTH = 40
-RIGHT_OF_THE_BAR = " validating · 00:00 left "
+WIDEST_RIGHT_TEXT = " validating · 00:00 left "
 
 
 def make_report(
     config: TrainConfig, metric: str, *, quiet: bool, file: TextIO | None = None
-) -> OpenReport:
+) -> ClosableReport:
     """Return a progress bar where one can be drawn, otherwise log lines; nothing if quiet."""
     stream = sys.stderr if file is None else file
     # a process without a terminal may have no stderr either
@@ -88,7 +88,7 @@ class ProgressBar(TimedReport):
     def end_validation(self, step: int, validation: ValidationResult, best: float) -> None:
         """Show the score and the sample until the next validation."""
         super().end_validation(step, validation, best)
-        self.score = score_text(self.metric, validation.score, best)
+        self.score = format_score(self.metric, validation.score, best)
         self.sample = validation.sample
 
     def render(self) -> "RenderableType":
@@ -98,19 +98,21 @@ class ProgressBar(TimedReport):
         from rich.table import Table
         from rich.text import Text
 
-        meter, width = self.throughput, self.console.width
-        max_steps = meter.config.max_steps
+        throughput, width = self.throughput, self.console.width
+        max_steps = throughput.config.max_steps
         if self.ended:
-            right = f"took {clock_time(meter.elapsed())}"
+            right = f"took {format_clock_time(throughput.elapsed())}"
         else:
-            right = joined("validating" if meter.is_validating else "", meter.remaining_text())
+            right = join_nonempty(
+                "validating" if throughput.is_validating else "", throughput.remaining_text()
+            )
         # the same width from the beginning to the end, so that only the bar moves
-        left = meter.steps_text().ljust(len(f"step {max_steps}/{max_steps}"))
-        bar_width = min(BAR_WIDTH, width - len(left) - len(RIGHT_OF_THE_BAR))
-        bar = RichBar(max_steps, meter.step, width=bar_width) if bar_width > 1 else ""
+        left = throughput.steps_text().ljust(len(f"step {max_steps}/{max_steps}"))
+        bar_width = min(BAR_WIDTH, width - len(left) - len(WIDEST_RIGHT_TEXT))
+        bar = RichBar(max_steps, throughput.step, width=bar_width) if bar_width > 1 else ""
         top = Table.grid(padding=(0, 1, 0, 0))
         top.add_row(Text(left, no_wrap=True), bar, Text(right, no_wrap=True))
-        lines = [joined(meter.speed_text(), self.score)]
+        lines = [join_nonempty(throughput.speed_text(), self.score)]
         if self.sample is not None:
             lines.append(sample_line(self.sample, width))
         texts = [

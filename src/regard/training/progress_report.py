@@ -48,7 +48,7 @@ class ProgressReport(Protocol):
         """After a validation; `best` is the best score so far, this one included."""
 
 
-class OpenReport(ProgressReport, Protocol):
+class ClosableReport(ProgressReport, Protocol):
     """A report that must be closed: `with report: train(job, report)`."""
 
     def __enter__(self) -> Self:
@@ -85,7 +85,7 @@ class SilentReport:
 class CompositeReport:
     """Passes everything on to several reports, in their order."""
 
-    def __init__(self, reports: Sequence[OpenReport]) -> None:
+    def __init__(self, reports: Sequence[ClosableReport]) -> None:
         self.reports = tuple(reports)
         self.stack = ExitStack()
 

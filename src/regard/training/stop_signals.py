@@ -37,10 +37,10 @@ def catch_stop_signals(file: TextIO | None = None, *, saves: bool = True) -> Ite
         yield stop
         return
     # a handler that was not set in Python reads as None, and cannot be set again
-    before = {number: signal.getsignal(number) or signal.SIG_DFL for number in SIGNALS}
+    old_handlers = {number: signal.getsignal(number) or signal.SIG_DFL for number in SIGNALS}
 
     def restore() -> None:
-        for number, handler in before.items():
+        for number, handler in old_handlers.items():
             signal.signal(number, handler)
 
     def handle(number: int, frame: FrameType | None) -> None:

@@ -96,7 +96,7 @@ class ThroughputMeter:
     def remaining_text(self) -> str:
         """Return the estimated time that is left; nothing before the first update."""
         left = self.seconds_left()
-        return "" if left is None else f"{clock_time(left)} left"
+        return "" if left is None else f"{format_clock_time(left)} left"
 
     def _lap(self) -> float:
         """Return the seconds since the last call."""
@@ -133,7 +133,7 @@ class TimedReport:
         self.throughput.end_validation()
 
 
-def clock_time(seconds: float) -> str:
+def format_clock_time(seconds: float) -> str:
     """Write 130 seconds as 2:10, and 3,700 as 1:01:40."""
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)

@@ -36,14 +36,15 @@ class Alignment:
     def __post_init__(self) -> None:
         object.__setattr__(self, "source", tuple(self.source))
         object.__setattr__(self, "target", tuple(self.target))
-        object.__setattr__(self, "weights", _numbers(self.weights))
+        object.__setattr__(self, "weights", _read_only_copy(self.weights))
         self._check()
 
     def _check(self) -> None:
         shape = (len(self.target), len(self.source))
         if self.weights.shape != shape:
             raise InputError(
-                f"weights = an array of {_by(self.weights.shape)}, but it must be {_by(shape)}: "
+                f"weights = an array of {_format_shape(self.weights.shape)}, "
+                f"but it must be {_format_shape(shape)}: "
                 "a row for each target token, a column for each source token"
             )
         # written so that NaN is outside too
@@ -81,7 +82,7 @@ class Alignment:
         }
 
 
-def _numbers(weights: object) -> Float[np.ndarray, "..."]:
+def _read_only_copy(weights: object) -> Float[np.ndarray, "..."]:
     """Copy what was given, in its own precision, so that nobody changes it under a picture."""
     try:
         copied = np.array(weights)
@@ -94,5 +95,5 @@ def _numbers(weights: object) -> Float[np.ndarray, "..."]:
     return copied
 
 
-def _by(shape: tuple[int, ...]) -> str:
+def _format_shape(shape: tuple[int, ...]) -> str:
     return " × ".join(map(str, shape)) or "no axis"

@@ -10,7 +10,7 @@ ANCHORS: tuple[RGB, ...] = (
     (253, 231, 37),
 )
 BLACK, WHITE = (0, 0, 0), (255, 255, 255)
-CUBE = (0, 95, 135, 175, 215, 255)
+CUBE_LEVELS = (0, 95, 135, 175, 215, 255)
 """Shares of red, green and blue that a terminal of 256 colors has."""
 
 
@@ -49,11 +49,11 @@ def css(color: RGB) -> str:
     return "#" + "".join(f"{part:02x}" for part in color)
 
 
-def indexed(color: RGB) -> tuple[int, RGB]:
+def nearest_of_256(color: RGB) -> tuple[int, RGB]:
     """Return the nearest of a terminal's 256 colors, 16 + 36 r + 6 g + b, and what it looks like.
 
     The first 16 are the user's own, and of the 24 grays none is near a color of the ramp.
     """
-    steps = [min(range(6), key=lambda n: abs(CUBE[n] - part)) for part in color]
-    red, green, blue = (CUBE[step] for step in steps)
+    steps = [min(range(6), key=lambda n: abs(CUBE_LEVELS[n] - part)) for part in color]
+    red, green, blue = (CUBE_LEVELS[step] for step in steps)
     return 16 + 36 * steps[0] + 6 * steps[1] + steps[2], (red, green, blue)

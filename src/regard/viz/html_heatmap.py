@@ -10,7 +10,7 @@ from regard.terminal_text import token_label, visible_token
 from regard.viz.alignment import Alignment
 from regard.viz.colors import css, ink, percent, ramp
 
-CLEAR = "background:transparent;color:inherit;border:0;font-weight:normal;white-space:nowrap"
+PLAIN_STYLE = "background:transparent;color:inherit;border:0;font-weight:normal;white-space:nowrap"
 
 
 def to_html(alignment: Alignment) -> str:
@@ -19,7 +19,7 @@ def to_html(alignment: Alignment) -> str:
     `data-weight` has the number with every digit.
     """
     heads = "".join(
-        f'<th scope="col" dir="auto" style="{CLEAR};padding:2px 6px;text-align:center">'
+        f'<th scope="col" dir="auto" style="{PLAIN_STYLE};padding:2px 6px;text-align:center">'
         f"{escape(visible_token(token))}</th>"
         for token in alignment.source
     )
@@ -31,14 +31,15 @@ def to_html(alignment: Alignment) -> str:
         # who has no mouse can scroll it too
         '<div style="overflow-x:auto" dir="ltr" role="group" aria-label="heatmap" tabindex="0">'
         '<table style="border-collapse:collapse;border:0;width:auto;margin:0">'
-        f'<thead><tr style="background:transparent"><td style="{CLEAR}"></td>{heads}</tr></thead>'
+        '<thead><tr style="background:transparent">'
+        f'<td style="{PLAIN_STYLE}"></td>{heads}</tr></thead>'
         f"<tbody>{rows}</tbody></table></div>"
     )
 
 
 def _row(alignment: Alignment, row: int) -> Iterator[str]:
     yield (
-        f'<th scope="row" dir="auto" style="{CLEAR};padding:2px 6px;text-align:right">'
+        f'<th scope="row" dir="auto" style="{PLAIN_STYLE};padding:2px 6px;text-align:right">'
         f"{escape(visible_token(alignment.target[row]))}</th>"
     )
     for token, weight in zip(alignment.source, alignment.weights[row].tolist(), strict=True):

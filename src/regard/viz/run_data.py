@@ -16,7 +16,7 @@ from regard.viz import messages
 from regard.viz.alignment import Alignment
 
 END = "■"
-GREATEST = 1e300
+MAX_NUMBER = 1e300
 Entry = dict[str, Any]
 
 
@@ -50,26 +50,30 @@ class RunData:
 def read_run(folder: Path) -> RunData:
     """Read a run folder, also one of a run that still goes, was stopped, or is damaged."""
     if not (folder / "settings.toml").exists() and not (folder / "log.jsonl").exists():
-        raise DataError(str(folder), None, _no_run(folder))
+        raise DataError(str(folder), None, _why_no_run(folder))
     problems: list[str] = []
     log = _entries(folder / "log.jsonl", problems)
     metadata = _metadata(folder / "state.safetensors", problems)
-    recipe = _part(metadata, "recipe") or _part(_json(folder / "prepared.json", []), "recipe")
-    progress = _part(metadata, "progress")
+    recipe = _dict_in(metadata, "recipe") or _dict_in(_json(folder / "prepared.json", []), "recipe")
+    progress = _dict_in(metadata, "progress")
     finished = progress.get("finished") is True
     # of a run that goes on with other settings, these are of its earlier end
     lines = _entries(folder / "dev.jsonl", problems) if finished else []
     return RunData(
         name=folder.absolute().name,
         settings=_toml(folder / "settings.toml", problems),
-        updates=_steps(log, "loss", "rate", "tokens"),
-        validations=_steps(log, "score", "best"),
-        throughput=_steps(
+        updates=_sorted_by_step(log, "loss", "rate", "tokens"),
+        validations=_sorted_by_step(log, "score", "best"),
+        throughput=_sorted_by_step(
             _entries(_throughput_log(folder), problems), "tokens_per_second", "seconds"
         ),
-        lines=[x for x in lines if _numbers(x, "source_length", "edits", "length") and _texts(x)],
+        lines=[
+            x
+            for x in lines
+            if _has_numbers(x, "source_length", "edits", "length") and _has_texts(x)
+        ],
         recipe=recipe,
-        progress=progress if _numbers(progress, "step") else {},
+        progress=progress if _has_numbers(progress, "step") else {},
         summary=_json(folder / "summary.json", problems) if finished else {},
         problems=problems,
     )
@@ -99,7 +103,7 @@ def _throughput_log(folder: Path) -> Path:
     return old_log if old_log.exists() and not log.exists() else log
 
 
-def _no_run(folder: Path) -> str:
+def _why_no_run(folder: Path) -> str:
     run_folder = folder.with_name(folder.name.removesuffix(".regard") + ".run")
     if folder.is_file():
         return messages.run_is_file(str(run_folder) if run_folder.is_dir() else None)
@@ -127,14 +131,14 @@ def _entries(path: Path, problems: list[str]) -> list[Entry]:
 
 
 def _json(path: Path, problems: list[str]) -> Entry:
-    return _parsed(path, problems, json.loads)
+    return _parse(path, problems, json.loads)
 
 
 def _toml(path: Path, problems: list[str]) -> Entry:
-    return _parsed(path, problems, tomllib.loads)
+    return _parse(path, problems, tomllib.loads)
 
 
-def _parsed(path: Path, problems: list[str], parse: Callable[[str], Any]) -> Entry:
+def _parse(path: Path, problems: list[str], parse: Callable[[str], Any]) -> Entry:
     text = _text(path, problems)
     try:
         tree = parse(text) if text else {}
@@ -167,26 +171,26 @@ def _metadata(path: Path, problems: list[str]) -> Entry:
         return {}
 
 
-def _part(tree: Entry, name: str) -> Entry:
+def _dict_in(tree: Entry, name: str) -> Entry:
     part = tree.get(name)
     return part if isinstance(part, dict) else {}
 
 
-def _steps(entries: list[Entry], *names: str) -> list[Entry]:
+def _sorted_by_step(entries: list[Entry], *names: str) -> list[Entry]:
     """Return what was logged with these numbers, in the order of its updates."""
-    whole = [x for x in entries if _numbers(x, "step", *names) and x["step"] >= 1]
+    whole = [x for x in entries if _has_numbers(x, "step", *names) and x["step"] >= 1]
     return sorted(whole, key=lambda entry: entry["step"])
 
 
-def _numbers(entry: Entry, *names: str) -> bool:
+def _has_numbers(entry: Entry, *names: str) -> bool:
     # written so that NaN, and whole numbers beyond any float, are outside too
     return all(
-        isinstance(number := entry.get(name), int | float) and -GREATEST < number < GREATEST
+        isinstance(number := entry.get(name), int | float) and -MAX_NUMBER < number < MAX_NUMBER
         for name in names
     )
 
 
-def _texts(entry: Entry) -> bool:
+def _has_texts(entry: Entry) -> bool:
     """Whether a line of the validation set has its texts."""
     targets = entry.get("targets")
     whole = isinstance(targets, list) and targets and all(isinstance(x, str) for x in targets)

@@ -67,7 +67,7 @@ SOUNDS = [("fara", "f aː r a"), ("þó", "θ oː"), ("ef", "ɛ f"), ("ár", "a�
 def test_sounds_with_marks_are_cut_where_fewer_symbols_are_left():
     found = chosen(SOUNDS)
     assert (found.settings.text.source, found.settings.text.target) == ("characters", "phonemes")
-    reason = "spaces divide 9 short symbols, 8 where the marks of each are taken off"
+    reason = "spaces divide 9 short symbols, 8 without their marks"
     assert f"text.target = phonemes: {reason}" in map(str, found.reasons)
     # an accent that is written into its letter is a mark too
     accents = [("a", "à ǎ á"), ("e", "è ě é")]

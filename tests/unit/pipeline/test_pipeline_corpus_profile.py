@@ -19,11 +19,11 @@ from regard.text.tokenizers import Phonemes
 def test_a_side_is_counted():
     found = profile([("ab cd", "x"), ("ab", "yyy z"), ("e fg hi", "x")])
     assert (found.pairs, found.sources) == (3, 3)
-    assert found.source.share_spaced == pytest.approx(2 / 3)
+    assert found.source.share_with_spaces == pytest.approx(2 / 3)
     assert found.source.mean_length == pytest.approx((5 + 2 + 7) / 3)
     assert found.source.mean_words == pytest.approx((2 + 1 + 3) / 3)
     assert found.source.mean_word_length == pytest.approx((2 + 2 + 2 + 1 + 2 + 2) / 6)
-    assert found.source.repeats == pytest.approx(6 / 5)
+    assert found.source.mean_word_count == pytest.approx(6 / 5)
     assert found.source.lengths == {5: 1, 2: 1, 7: 1}
     assert found.source.word_lengths == {2: 1, 1: 1, 3: 1}
     assert found.target.characters["y"] == 3
@@ -36,14 +36,14 @@ def test_many_lines_are_counted_as_one_by_one(lines):
     together.add(lines)
     for line in lines:
         one_by_one.add([line])
-    assert together.tagged == one_by_one.tagged
+    assert together.is_tagged == one_by_one.is_tagged
     assert together.lengths == one_by_one.lengths
     words = [line.split() for line in lines]
     assert together.word_lengths == Counter(map(len, words))
     assert together.num_words == sum(map(len, words))
     assert together.num_letters == sum(len(word) for line in words for word in line)
     assert together.words == {word for line in words for word in line}
-    assert together.spaced == sum(len(line) > 1 for line in words)
+    assert together.spaced_lines == sum(len(line) > 1 for line in words)
     assert together.characters == Counter("".join(lines))
 
 

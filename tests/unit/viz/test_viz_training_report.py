@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from regard.errors import DataError
-from regard.viz.report_charts import Chart, downsampled, draw_chart, ticks
-from regard.viz.report_samples import spread
+from regard.viz.report_charts import Chart, downsample, draw_chart, ticks
+from regard.viz.report_samples import evenly_spaced
 from regard.viz.run_data import attention_of, read_run
 from regard.viz.training_report import to_report
 
@@ -145,11 +145,11 @@ def test_a_curve_stands_where_its_numbers_are():
 
 def test_many_points_are_averaged_and_it_says_so():
     points = [(step, float(step % 2)) for step in range(1, 301)]
-    found, each = downsampled(points)
+    found, each = downsample(points)
     assert (len(found), each) == (150, 2)
     assert found[:2] == [(2, 0.5), (4, 0.5)]
     assert "Each point is the mean of up to 2." in draw_chart(Chart("x", points))
-    assert downsampled(points[:150]) == (points[:150], 1)
+    assert downsample(points[:150]) == (points[:150], 1)
 
 
 @pytest.mark.parametrize(
@@ -254,8 +254,8 @@ def test_samples_are_drawn_with_their_attention(tmp_path):
 
 
 def test_moments_are_spread_from_first_to_last():
-    assert spread(list(range(100)), 8) == [0, 14, 28, 42, 57, 71, 85, 99]
-    assert spread([1, 2], 8) == [1, 2]
+    assert evenly_spaced(list(range(100)), 8) == [0, 14, 28, 42, 57, 71, 85, 99]
+    assert evenly_spaced([1, 2], 8) == [1, 2]
 
 
 def test_a_report_fetches_and_runs_nothing(tmp_path):
