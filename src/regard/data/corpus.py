@@ -1,10 +1,9 @@
 """Encoded pairs on disk: ids end to end, and where each line begins.
 
-A corpus is a folder of two .npy files and a note: `ids.npy` holds the ids of source, target,
-source, target … (int32), `offsets.npy` where each of them begins and the last ends (int64),
-`corpus.json` the counts and the fingerprint. Rows are read by their position, not through a memory
-map: the pages of a map count as the process's memory, and a few hundred rows at random touch nearly
-all of them.
+A corpus is a folder of three files. `ids.npy` holds the ids of source, target, source, target …
+(int32); `offsets.npy` where each of them begins and the last one ends (int64); `corpus.json` the
+counts and the fingerprint. Rows are read with `pread`, not through a memory map: mapped pages count
+as memory of the process, and a few hundred random rows touch nearly all of them.
 """
 
 import hashlib
@@ -34,7 +33,7 @@ _CHUNK = 1 << 16
 
 
 class EncodedBlock(NamedTuple):
-    """Some pairs as ids: of each side, the lines end to end, and how long each is."""
+    """Some pairs as ids: for each side, the lines end to end and the length of each."""
 
     source_ids: NDArray[Any]
     source_lengths: NDArray[Any]
@@ -48,7 +47,7 @@ def write_corpus(folder: Path, rows: Iterable[tuple[list[int], list[int]]]) -> "
 
 
 def write_blocks(folder: Path, blocks: Iterable[EncodedBlock]) -> "Corpus":
-    """Write blocks as they come; the folder is there whole or not at all.
+    """Write blocks as they come; the folder appears complete or not at all.
 
     An older corpus in its place is replaced; a folder of anything else is refused.
     """
@@ -61,7 +60,7 @@ def write_blocks(folder: Path, blocks: Iterable[EncodedBlock]) -> "Corpus":
         unfinished.mkdir(parents=True)
         metadata = _write(unfinished, blocks)
         _replace_folder(unfinished, folder)
-        # what was hashed as it was written needs no second reading
+        # the content was hashed while it was written
         return Corpus(folder, metadata, check=False)
     except OSError as error:
         raise DataError(str(folder), None, unwritable(error)) from None
@@ -136,7 +135,7 @@ def _replace_folder(unfinished: Path, folder: Path) -> None:
 
 
 def _fsync_folder(folder: Path) -> None:
-    """Make the names in a folder last: a file's own fsync does not."""
+    """Make the file names in a folder durable, which fsync of a file does not."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -149,7 +148,7 @@ def _fingerprint(digests: Iterable[bytes]) -> str:
 
 
 def _header(dtype: np.dtype[Any], count: int) -> bytes:
-    """Return the .npy header of an array; of one size whatever the count, to be filled in last."""
+    """Return the .npy header of an array; its size is fixed, so it can be written last."""
     text = f"{{'descr': '{dtype.str}', 'fortran_order': False, 'shape': ({count},), }}"
     start = b"\x93NUMPY\x01\x00"
     size = _HEADER - len(start) - 2
@@ -173,7 +172,7 @@ class _Column:
         self.file.write(raw)
 
     def finish(self) -> bytes:
-        """Fill in the header, make the file last, and return the digest of what it holds."""
+        """Write the header, sync the file, and return the digest of its content."""
         self.file.seek(0)
         self.file.write(_header(self.dtype, self.count))
         self.file.flush()
@@ -183,7 +182,7 @@ class _Column:
 
 @final
 class Corpus:
-    """Encoded pairs, read from disk row by row; only where they lie is in memory."""
+    """Encoded pairs, read from disk row by row; memory holds only offsets and lengths."""
 
     def __init__(self, folder: Path, metadata: dict[str, Any], *, check: bool = True) -> None:
         self.folder = folder
@@ -197,7 +196,7 @@ class Corpus:
 
     @classmethod
     def open(cls, folder: Path) -> "Corpus":
-        """Open a folder that `write_corpus` made, having read it once to see that it is whole."""
+        """Open a folder that `write_corpus` wrote, after checking its fingerprint."""
         try:
             metadata = json.loads((Path(folder) / "corpus.json").read_text(encoding="utf-8"))
             if metadata["version"] != _VERSION:
@@ -218,7 +217,7 @@ class Corpus:
         return self.read(np.array([row]))
 
     def read(self, rows: NDArray[Any]) -> tuple[Ids, Ids]:
-        """Return the ids of rows end to end, their sources' and their targets'."""
+        """Return the source ids of some rows end to end, and their target ids."""
         sizes = np.stack([self.source_lengths[rows], self.target_lengths[rows]], axis=1)
         starts = self._chunks[rows // _CHUNK] + self._starts[rows]
         ids = self._read(self._ids, _IDS, starts, sizes.sum(axis=1))
@@ -247,7 +246,7 @@ class Corpus:
 
     def _read_offsets(self, pairs: int) -> None:
         self.source_lengths, self.target_lengths = np.empty((2, pairs), dtype=np.int32)
-        # where rows begin in their chunk takes half of the memory that where in the file would
+        # offsets within a chunk need half the memory of offsets in the file
         self._starts = np.empty(pairs, dtype=np.uint32)
         self._chunks = np.empty(-(-pairs // _CHUNK), dtype=np.int64)
         for start in range(0, pairs, _CHUNK):
@@ -261,7 +260,7 @@ class Corpus:
 
 
 def _digest(descriptor: int) -> bytes:
-    """Hash what a file holds after its header."""
+    """Hash the content of a file after its header."""
     digest, position = hashlib.sha256(), _HEADER
     while chunk := os.pread(descriptor, _CHUNK, position):
         digest.update(chunk)

@@ -1,7 +1,6 @@
 """Report on a file of pairs before training; refuses nothing.
 
-One pass. Memory holds two hashes of eight bytes for each pair, its lengths and its line number,
-however long the lines.
+One pass. For each pair, memory holds two hashes of eight bytes, two lengths and a line number.
 """
 
 import json
@@ -22,7 +21,7 @@ from regard.data.unusual_characters import KINDS, unusual_characters_in
 from regard.errors import DataError
 
 EXAMPLES = 5
-"""How many examples of each kind are shown."""
+"""Examples that the report shows of each kind."""
 
 BINS = 10
 
@@ -45,7 +44,7 @@ class Occurrences:
 class SideStatistics:
     """One side of all pairs, its lengths in characters.
 
-    `starts` are where the bins of the histogram begin; the last goes on to the maximum.
+    `starts` are the lower edges of the histogram's bins; the last bin ends at the maximum.
     """
 
     minimum: int
@@ -60,7 +59,7 @@ class SideStatistics:
 @final
 @dataclass(frozen=True)
 class Overlap:
-    """How much of a validation set was in the training set."""
+    """How much of a validation set is in the training set."""
 
     dev_pairs: int
     same_pairs: int
@@ -96,7 +95,7 @@ def check(
     problems: Iterable[DataError] = (),
     dev: Iterable[Pair] | None = None,
 ) -> CorpusReport:
-    """Check every pair once; errors come among the pairs, as from `scan`, or in `problems`."""
+    """Check every pair; errors may come among the pairs, as from `scan`, or in `problems`."""
     tally = _Tally()
     for entry in chain(pairs, problems):
         if isinstance(entry, DataError):
@@ -108,7 +107,7 @@ def check(
 
 @final
 class _OccurrenceCounter:
-    """A count and the first few."""
+    """Counts occurrences and keeps the first few."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -125,7 +124,7 @@ class _OccurrenceCounter:
 
 @final
 class _Hashes:
-    """Hashes of sources and pairs, to find the same ones in any number of lines."""
+    """Hashes of sources and pairs, to find duplicates in any number of lines."""
 
     def __init__(self) -> None:
         self.sources = array("Q")
@@ -215,7 +214,7 @@ class _Tally:
         self.line.append(pair.line)
         self.source.add(pair.source)
         self.target.add(pair.target)
-        # a line counts once for each kind, whichever side it is on
+        # a kind counts once per line, even if it is on both sides
         kinds = dict(unusual_characters_in(pair.target)) | dict(unusual_characters_in(pair.source))
         for kind, what in kinds.items():
             self.unusual[kind].add(f"{pair.file}, line {pair.line}: {what}")
@@ -241,7 +240,7 @@ class _Tally:
         )
 
     def _duplicates(self) -> tuple[NDArray[np.intp], Occurrences]:
-        """Return the row of each different pair, and the rows that repeat one."""
+        """Return the first row of each distinct pair, and the rows that repeat one."""
         _, first, same = np.unique(self.hashes.pairs, return_index=True, return_inverse=True)
         repeated = np.flatnonzero(first[same] != np.arange(len(same)))
         examples = [
@@ -276,8 +275,8 @@ def render(report: CorpusReport) -> str:
     ]
     if overlap := report.overlap:
         lines.append(
-            f"dev          {overlap.dev_pairs:,} pairs: {overlap.same_pairs:,} are among these, "
-            f"{overlap.same_sources:,} have a source that is"
+            f"dev          {overlap.dev_pairs:,} pairs: {overlap.same_pairs:,} are also in this "
+            f"set, {overlap.same_sources:,} share a source with it"
         )
     blank = f" ({report.blank_lines:,} blank, {report.one_sided_lines:,} with one side blank)"
     lines += _format_occurrences("bad lines    ", report.bad_lines, blank)
@@ -315,6 +314,6 @@ def _format_side(name: str, side: SideStatistics) -> list[str]:
 
 
 def _bar(share: float, width: int = 40) -> str:
-    """Draw a share of the width in eighths of a character; a share above 0 is never invisible."""
+    """Draw a share of the width in eighths of a character; a share above 0 is always visible."""
     eighths = max(int(share * width * 8 + 0.5), share > 0)
     return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()

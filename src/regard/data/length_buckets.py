@@ -1,7 +1,7 @@
 """Which rows share a batch: rows of similar length, under a budget of tokens.
 
-What comes out depends on the lengths, the budget, the seed and the epoch alone, so that a position
-in an epoch is a number. Reads no data; pads nothing.
+The batches depend only on the lengths, the budget, the seed and the epoch. A position in an epoch
+is therefore one number. This module reads no data and pads nothing.
 """
 
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ Indexes = NDArray[np.int32]
 WINDOW = 1 << 17
 """Rows that are sorted together: enough for similar lengths, few enough to differ by epoch."""
 ROW_MULTIPLE, MAX_WIDTHS = 16, 12
-"""Each shape costs a CUDA graph: numbers of rows are multiples of ROWS, and each side has at most
-WIDTHS widths."""
+"""Each shape costs a CUDA graph: numbers of rows are multiples of ROW_MULTIPLE, and each side has
+at most MAX_WIDTHS widths."""
 
 
 class PaddedShapes(NamedTuple):
@@ -68,7 +68,7 @@ class Buckets:
         """Return the shapes with the least padding in an epoch; they hold every epoch's batches."""
         batches = self.epoch(0)
         rows = np.array([len(batch) for batch in batches])
-        # a source without any token is a tensor too; a target has an end
+        # an empty source still takes one position; a target ends in EOS
         source = [max(1, int(self.source_lengths[batch].max())) for batch in batches]
         target = [int(self.target_lengths[batch].max()) + 1 for batch in batches]
         return PaddedShapes(
@@ -77,9 +77,9 @@ class Buckets:
 
 
 def batches_by_length(lengths: NDArray[Any], batch_tokens: int) -> tuple[list[Indexes], Indexes]:
-    """Return batches sorted by length, and where each row went.
+    """Return batches sorted by length, and the permutation that restores the order of rows.
 
-    What was computed batch after batch, read at the second, is in the order of `lengths` again.
+    If x holds one value per row, batch after batch, x[permutation] is in the order of `lengths`.
     """
     rows = np.argsort(lengths, kind="stable").astype(np.int32)
     inverse = np.empty_like(rows)
@@ -89,7 +89,7 @@ def batches_by_length(lengths: NDArray[Any], batch_tokens: int) -> tuple[list[In
 
 
 def choose_widths(widths: NDArray[Any], weights: NDArray[Any], max_count: int) -> NDArray[np.int64]:
-    """Return at most `most` of the widths, with the widest, that need the least padding.
+    """Return at most `most` of the widths, including the widest, that need the least padding.
 
     Each width is padded to the next selected one. If j is selected, the least padding of all widths
     up to j is a minimum over i, the one selected before it:
@@ -125,7 +125,7 @@ def _by_length(
     tokens = np.bincount(target, weights=np.maximum(source, target) + 1)
     before = (np.cumsum(tokens) - tokens) / tokens.sum()
     strip = (before * 2 * np.sqrt(tokens.sum() / batch_tokens) + phase).astype(np.int64)
-    # without the numbers that no length has, so that the strips do alternate
+    # skip the numbers of empty strips: neighbouring strips must alternate in direction
     strip = np.cumsum(np.diff(strip, prepend=0) > 0)[target]
     return np.lexsort((np.where(strip % 2, -source, source), strip))
 

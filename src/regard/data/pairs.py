@@ -19,7 +19,7 @@ from regard.errors import ConfigError, DataError
 __all__ = ["MAX_CHARACTERS", "Columns", "Pair", "problems", "read_lines", "read_pairs", "scan"]
 
 LineSplitter = Callable[[str], tuple[str, str]]
-"""What cuts a line into source and target, or says in a ValueError why it cannot."""
+"""Splits a line into source and target; a ValueError says why it cannot."""
 
 T = TypeVar("T")
 
@@ -53,7 +53,7 @@ class Columns:
     @classmethod
     def parse(cls, text: str) -> "Columns":
         """Read `source=1,3 target=2`."""
-        # a number of seven digits is a column that no line has, and soon refused
+        # seven digits at most: no line has more columns
         sides = [re.fullmatch(r"(source|target)=(\d{1,7}(?:,\d{1,7})*)", x) for x in text.split()]
         columns = {side[1]: tuple(map(int, side[2].split(","))) for side in sides if side}
         if len(sides) != 2 or columns.keys() != {"source", "target"}:
@@ -101,9 +101,9 @@ def scan(
     source: AnyPath | None = None,
     target: AnyPath | None = None,
 ) -> Iterator[Pair | DataError]:
-    """Yield each pair or what is wrong with its line, in one pass, also over standard input.
+    """Yield each pair or the error of its line, in one pass, also over standard input.
 
-    What ends the reading (a missing file, a damaged one, unequal counts) is the last to come.
+    An error that ends the reading (a missing or damaged file, unequal counts) comes last.
     """
     if wrong := list(_argument_problems(path, columns, source, target)):
         raise ConfigError("data", wrong)
@@ -119,7 +119,7 @@ def scan(
 
 
 def read_lines(path: AnyPath) -> Iterator[tuple[int, str]]:
-    """Yield each line with its number, blank ones too, if any; raise at the first bad one."""
+    """Yield each line with its number, blank lines included; raise at the first bad one."""
     return enumerate(_raise_errors(lines(path, may_be_empty=True)), start=1)
 
 
@@ -149,7 +149,7 @@ def _raise_errors(entries: Iterator[T | DataError]) -> Iterator[T]:
 
 
 def with_final_error(entries: Iterator[T | DataError]) -> Iterator[T | DataError]:
-    """Yield the error that ends the reading as the last entry, instead of raising it."""
+    """Yield the error that ends the reading as the last entry instead of raising it."""
     try:
         yield from entries
     except DataError as error:
@@ -164,7 +164,7 @@ def _scan_file(path: AnyPath, split: LineSplitter) -> Iterator[Pair | DataError]
 def split_lines(
     numbered: Iterator[str | DataError], name: str, split: LineSplitter, before: int = 0
 ) -> Iterator[Pair | DataError]:
-    """Cut lines, which stand behind the first `before` of a file, into pairs."""
+    """Split lines into pairs; `before` lines of the file came earlier."""
     for number, line in enumerate(numbered, start=before + 1):
         if isinstance(line, DataError):
             yield line
@@ -186,7 +186,7 @@ def _make_pair(source: str, target: str, name: str, number: int) -> Pair:
 
 
 def split_two_columns(line: str) -> tuple[str, str]:
-    """Cut a line of a TSV that has one tab."""
+    """Split a line of a TSV that has one tab."""
     source, *targets = line.split("\t")
     if not targets:
         raise ValueError(messages.NO_TAB)
@@ -197,7 +197,7 @@ def split_two_columns(line: str) -> tuple[str, str]:
 
 @final
 class _FormatDetector:
-    """JSON lines or TSV, by the first line that holds anything: what a pipe holds has no name."""
+    """Detects JSON lines or TSV from the first line with text: a pipe has no file name."""
 
     def __init__(self) -> None:
         self.split: LineSplitter | None = None

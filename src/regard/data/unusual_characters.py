@@ -1,4 +1,4 @@
-"""Characters that seldom belong in a line, and words that mix alphabets; none of it is refused.
+"""Characters that seldom belong in a line, and words that mix alphabets; none is refused.
 
 Suspicious spaces are reported too: a model of characters learns them as tokens.
 """
@@ -30,7 +30,7 @@ _CATEGORIES = {
 }
 # joiners are spelling in Persian and in India's scripts, and hold emoji together
 _JOINERS = "\u200c\u200d"
-# the scripts of letters that make words between spaces; a Chinese line may well hold a Latin word
+# scripts that put spaces between words; a Chinese line may well contain a Latin word
 _SCRIPTS = frozenset(
     (
         *("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "GEORGIAN", "COPTIC", "CHEROKEE", "ETHIOPIC"),
@@ -64,7 +64,7 @@ def script_of(character: str) -> str | None:
 
 def unusual_characters_in(text: str) -> Iterator[tuple[str, str]]:
     """Yield each kind of unusual character in a line once, with an example."""
-    # most lines of most files end here
+    # fast path: most lines end here
     space_problem = _space_problem(text)
     if text.isascii() and text.isprintable():
         if space_problem:
@@ -89,7 +89,7 @@ def unusual_characters_in(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _space_problem(text: str) -> str | None:
-    """Return the first thing that is wrong with the spaces of a line, if anything is."""
+    """Return the first problem with the spaces of a line, if there is one."""
     if text.startswith(" "):
         return "a space at the start"
     if text.endswith(" "):

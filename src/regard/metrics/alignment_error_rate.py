@@ -1,4 +1,4 @@
-"""Alignment error rate: does the attention agree with alignments by people?"""
+"""Alignment error rate: does the attention agree with human alignments?"""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ _SPACES = re.compile(r"[\s▁]+")
 
 
 class GoldAlignment(NamedTuple):
-    """A pair of lines that people have aligned; what is sure is possible too."""
+    """A pair of lines with a human alignment; sure links are also possible ones."""
 
     source: tuple[str, ...]
     target: tuple[str, ...]
@@ -26,7 +26,7 @@ class GoldAlignment(NamedTuple):
 
 
 def word_ids(tokens: Sequence[str], words: Sequence[str]) -> list[int] | None:
-    """Return the word that each token begins in, −1 for a space; None if they are other letters."""
+    """Return the word that each token begins in, −1 for a space; None if their letters differ."""
     letters = "".join(words)
     owner = [number for number, word in enumerate(words) for _ in word]
     numbers, position = [], 0
@@ -42,7 +42,7 @@ def word_ids(tokens: Sequence[str], words: Sequence[str]) -> list[int] | None:
 def hard_alignment(
     weights: Float[np.ndarray, "T S"], source: Sequence[int], target: Sequence[int]
 ) -> set[Link]:
-    """Link each target word to the source word that has most of its tokens' weight."""
+    """Link each target word to the source word with the largest total attention weight."""
     word_links = set()
     for word in sorted(set(target) - {-1}):
         mean_weights = weights[[number == word for number in target]].mean(axis=0)

@@ -1,7 +1,7 @@
-"""Is one model better than another, or were the lines lucky? Paired bootstrap (Koehn 2004).
+"""Is one model better than another, or is it chance? Paired bootstrap (Koehn 2004).
 
-Both are scored on the same lines, drawn again and again with replacement. It says nothing about
-other seeds of training or other kinds of text.
+Both models are scored on the same lines, resampled with replacement. The test says nothing about
+other training seeds or other kinds of text.
 """
 
 from collections.abc import Iterator
@@ -14,16 +14,16 @@ from regard.metrics.corpus_scores import LOWER_IS_BETTER, check_names, statistic
 from regard.metrics.line_statistics import Outputs, References, Statistics
 
 ROUNDING = 1e-9
-"""Scores this near are equal: a share of lines, added up in another order, is the same share."""
+"""Scores this close are equal: they differ only by the order of summation."""
 
 
 @dataclass(frozen=True)
 class Comparison:
     """Two scores on the same lines; a difference is always the second minus the first.
 
-    p = (1 + #{i : |dᵢ − d| ≥ |d|}) / (1 + samples), with d the difference on the lines as they are
-    and dᵢ that on the i-th sample: how often the draw of lines alone moves the difference by as
-    much, either way. For two equal outputs it is 1.
+    p = (1 + #{i : |dᵢ − d| ≥ |d|}) / (1 + samples), with d the difference on the original
+    lines and dᵢ that on the i-th sample: how often resampling alone moves the difference by at
+    least |d| in either direction. For two equal outputs it is 1.
     """
 
     name: str
@@ -88,7 +88,7 @@ def _differences(a: Statistics, b: Statistics, samples: int, seed: int) -> Itera
     rng = np.random.default_rng(seed)
     for _ in range(samples):
         sample = rng.integers(len(rows_a), size=len(rows_a))
-        # how often each line was drawn: the sums are one product, and memory stays flat
+        # how often each line was drawn: the sums are then one matrix product
         draw_counts = np.bincount(sample, minlength=len(rows_a)).astype(np.float64)
         yield b.formula((draw_counts @ rows_b).tolist()) - a.formula(
             (draw_counts @ rows_a).tolist()

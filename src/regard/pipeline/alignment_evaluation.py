@@ -1,4 +1,4 @@
-"""A model's attention beside alignments made by people."""
+"""Compares a model's attention with human alignments."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -49,7 +49,7 @@ def evaluate_alignments(
     path: Path,
     progress: Callable[[int], None] | None = None,
 ) -> MetricScore:
-    """Force every target through the model, and score where it looked."""
+    """Decode every target by force, and score the attention."""
     if translator.models[0].attention_shape is None:
         raise ConfigError("evaluate", [messages.NO_ATTENTION])
     predicted = []
@@ -75,15 +75,17 @@ def _predict_links(
         word_ids(translation.tokens, words[1]),
     )
     if source is None or target is None or translation.attention is None:
-        # a line that is too long was said to be cut
-        problem = next(iter(translation.notes), "the model cuts it into other letters than it has")
+        # the note of a line that is too long says that it was truncated
+        problem = next(
+            iter(translation.notes), "the letters of its tokens differ from those of its words"
+        )
         raise DataError(str(path), number, messages.unaligned(problem))
-    # the last row is the end's
+    # the last row is that of EOS
     return hard_alignment(translation.attention[:-1], source, target)
 
 
 def _join_words(side: TextProcessor, words: Sequence[str]) -> str:
-    """Join words; a space that the model never met is left out."""
+    """Join words, with spaces only if the model knows the space."""
     spaced = " ".join(words)
     tokens = side.tokenize(spaced)
     return spaced if " " not in tokens or " " in side.vocabulary else "".join(words)

@@ -29,7 +29,7 @@ LAYERS = {"sutskever2014": 2, "gehring2017": 4, "vaswani2017": 3}
 RECURRENT = ("cho2014", "sutskever2014", "bahdanau2015", "luong2015")
 SECTIONS = ("data", "text", "train", "search")
 MIN_BFLOAT16_WIDTH = 256
-"""From this width on products are so much of an update that a CPU's bfloat16 saves time."""
+"""From this width on, matrix products dominate an update, and bfloat16 on a CPU saves time."""
 
 T = TypeVar("T")
 
@@ -64,7 +64,7 @@ def auto_configure(
     paper: bool = False,
     on_gpu: bool = False,
 ) -> AutoConfiguration:
-    """Complete explicit settings by what suits the pairs; a whole [model] is taken as it is.
+    """Complete explicit settings to suit the pairs; a complete [model] stays as it is.
 
     On a GPU, models are wider and train for longer in the same time.
     """
@@ -85,12 +85,15 @@ def auto_configure(
         raise ConfigError("model", [messages.preset_with_parts(setting)])
     parts: Tree = {}
     if name is None and not has_whole_model:
-        name, reason = "bahdanau2015", f"it learns from {profile.pairs:,} pairs and shows its looks"
+        name, reason = (
+            "bahdanau2015",
+            f"it learns from {profile.pairs:,} pairs and shows its attention",
+        )
         reasons.append(AutoSetting("model.preset", name, reason))
         has_explicit_layers = "num_layers" in {*model, *_section(model, "encoder")}
         if not (paper or has_explicit_layers or _targets_are_sentences(profile, tree)):
             parts = {"encoder": {"num_layers": 2}}
-            reason = "two layers read letters better than the paper's one"
+            reason = "two layers encode letters better than the paper's one"
             reasons.append(AutoSetting("model.encoder.num_layers", 2, reason))
     problems: list[str] = []
     if name is not None:
@@ -105,13 +108,13 @@ def auto_configure(
 
 
 def will_use_gpu(explicit: Tree) -> bool:
-    """Whether training will run on a GPU; one that is missing is refused later."""
+    """Whether training will run on a GPU; a missing one is refused later."""
     device = str(_section(explicit, "train").get("device", "auto"))
     return device.startswith("cuda") or (device == "auto" and torch.cuda.is_available())
 
 
 def _settings(tree: Tree, problems: list[str]) -> Settings:
-    """Build the settings, or refuse them with all their problems and those that are known."""
+    """Build the settings, or refuse them with all problems at once."""
     try:
         settings = settings_from(tree)
     except ConfigError as error:
@@ -122,13 +125,13 @@ def _settings(tree: Tree, problems: list[str]) -> Settings:
 
 
 def _section(tree: Tree, name: str) -> Tree:
-    """Return an explicit section; what is no section is refused later, with all other problems."""
+    """Return an explicit section; anything but a section is refused later, with all problems."""
     section = tree.get(name, {})
     return section if isinstance(section, dict) else {}
 
 
 def _fill(tree: Tree, section: str, rules: Iterator[tuple[str, Any, str]]) -> list[AutoSetting]:
-    """Fill in what a rule yields, except explicit settings."""
+    """Fill in what the rules yield, except explicit settings."""
     automatic = []
     for name, value, reason in rules:
         if name not in tree[section]:
@@ -148,7 +151,7 @@ def _text_rules(profile: CorpusProfile, tree: Tree) -> Iterator[tuple[str, Any, 
         ("target", profile.target, profile.source),
     ):
         kind, reason = _choose_tokenizer(side, other)
-        # one vocabulary needs one kind: targets have no tags, and one side alone may have marks
+        # a shared vocabulary needs one tokenizer: tags and marks may be on one side only
         if name == "source" and side.is_tagged and other.mean_words <= 3 and not shared:
             kind, reason = "tagged", f"every line ends in some of {len(side.tags):,} tags"
         if kind == "whitespace" and not shared:
@@ -162,10 +165,10 @@ def _text_rules(profile: CorpusProfile, tree: Tree) -> Iterator[tuple[str, Any, 
             yield (
                 f"{name}_vocabulary_size",
                 size,
-                f"{profile.pairs:,} pairs teach about so many pieces",
+                f"{profile.pairs:,} pairs suffice for about this many pieces",
             )
     if profile.pairs >= 1000 and any(kind not in SUBWORDS for kind in kinds.values()):
-        yield "min_count", 2, "what is seen once teaches what to do with the unknown"
+        yield "min_count", 2, "tokens that occur once train the unknown token"
     if _section(tree, "model").get("tied_embeddings") == "all":
         yield "shared_vocabulary", True, "model.tied_embeddings = all needs one vocabulary"
     common = profile.source.characters & profile.target.characters
@@ -176,15 +179,15 @@ def _text_rules(profile: CorpusProfile, tree: Tree) -> Iterator[tuple[str, Any, 
 
 
 def _by_num_pairs(profile: CorpusProfile, steps: Mapping[int, T], beyond: T) -> T:
-    """Return what is right below the first number of pairs that is not reached."""
+    """Return the value of the first limit above the number of pairs."""
     return next((value for limit, value in steps.items() if profile.pairs < limit), beyond)
 
 
 def _choose_tokenizer(side: SideProfile, other: SideProfile) -> tuple[str, str]:
     if side.share_with_spaces < 0.05:
-        return "characters", f"spaces divide {side.share_with_spaces:.0%} of the lines"
+        return "characters", f"{side.share_with_spaces:.0%} of the lines contain spaces"
     if side.mean_word_length <= 2.5 and len(side.words) <= 1000 and side.mean_words >= 2:
-        return "whitespace", f"spaces divide {len(side.words):,} short symbols"
+        return "whitespace", f"spaces separate {len(side.words):,} short tokens"
     if side.mean_length <= 40 and other.share_with_spaces < 0.05:
         return "characters", f"the lines are short, {side.mean_length:.0f} characters on average"
     if side.mean_words < 3:
@@ -201,28 +204,28 @@ def _choose_tokenizer(side: SideProfile, other: SideProfile) -> tuple[str, str]:
 
 
 def _data_rules(profile: CorpusProfile, tree: Tree) -> Iterator[tuple[str, Any, str]]:
-    """Lengths that leave out what would fill a batch by itself."""
+    """Yield length limits that leave out lines which would fill a batch by themselves."""
     for name, side in (("source", profile.source), ("target", profile.target)):
         max_tokens = _max_tokens(side, tree["text"].get(name))
         if max_tokens > 512:
             continue
-        # room for what is somewhat longer than anything that was seen
+        # new inputs may be longer than any training line
         yield (
             f"max_{name}_length",
             max(32, 2 * max_tokens),
-            f"the longest line has {max_tokens} symbols",
+            f"the longest line has {max_tokens} tokens",
         )
 
 
 def _max_tokens(side: SideProfile, kind: object) -> int:
-    """Return the symbols of the longest line; of subwords and sounds, not cut yet, a bound."""
+    """Return the tokens of the longest line; an upper bound for subwords and phonemes."""
     if kind in ("words", "whitespace"):
         return 2 * max(side.word_lengths) if kind == "words" else max(side.word_lengths)
     return max(side.lengths)
 
 
 def _mean_tokens(side: SideProfile, kind: object) -> float:
-    """Return the symbols of a line on average, the end included."""
+    """Return the mean number of tokens of a line, EOS included."""
     if kind in ("words", "whitespace"):
         return side.mean_words + 1
     if kind == "phonemes":
@@ -235,7 +238,7 @@ def _mean_tokens(side: SideProfile, kind: object) -> float:
 @final
 @dataclass(frozen=True)
 class _ModelSection:
-    """A preset's [model]: the sizes that suit the pairs or a paper, under explicit settings."""
+    """The [model] of a preset: automatic or published sizes, overridden by explicit settings."""
 
     make: Callable[..., ModelConfig]
     automatic: Tree
@@ -244,20 +247,20 @@ class _ModelSection:
 
     @property
     def sizes(self) -> Tree:
-        """Explicit settings that the preset itself takes; the others override what it makes."""
+        """Explicit settings that are arguments of the preset; the others override its result."""
         arguments = inspect.signature(self.make).parameters
         return {key: value for key, value in self.explicit.items() if key in arguments}
 
     @property
     def misspelled(self) -> dict[str, str]:
-        """Explicit settings that do not exist, but are nearly a size of the preset."""
+        """Unknown explicit settings, each with the argument of the preset that it resembles."""
         arguments = list(inspect.signature(self.make).parameters)
         unknown = [key for key in self.explicit if key not in [*arguments, *types_of(ModelConfig)]]
         near = {key: get_close_matches(key, arguments, n=1) for key in unknown}
         return {key: matches[0] for key, matches in near.items() if matches}
 
     def tree(self) -> Tree:
-        """Return the whole section; of sizes that cannot be, those that suit."""
+        """Return the complete section; automatic sizes replace explicit ones that are refused."""
         sizes = self.automatic if self.problems() else self.automatic | self.sizes
         section = merge_trees(to_tree(Settings(model=self.make(**sizes)))["model"], self.parts)
         sizes_and_typos = self.sizes.keys() | self.misspelled.keys()
@@ -265,7 +268,7 @@ class _ModelSection:
         return merge_trees(section, overrides)
 
     def problems(self) -> list[str]:
-        """Say what is wrong with each size by itself, or else with all of them together."""
+        """Say what is wrong with each size by itself, otherwise with all of them together."""
         problems = [
             unknown_setting(f"model.{k}", [f"model.{x}"]) for k, x in self.misspelled.items()
         ]
@@ -280,7 +283,7 @@ class _ModelSection:
             return [] if value in names else [unknown_choice(f"model.{key}", value, names)]
         if type(value) not in ((int, float) if hint is float else (hint,)):
             return [wrong_value(f"model.{key}", printable(value), must_be(hint))]
-        # a part may call it by another name
+        # a part may name the setting differently
         problems = self._preset_problems({key: value})
         return [f"model.{p}" if p.startswith(f"{key} ") else f"model.{key}: {p}" for p in problems]
 
@@ -334,7 +337,7 @@ def _automatic_sizes(
 
 
 def _max_positions(tree: Tree) -> int:
-    """Positions for the longest line of either side, its begin or end included."""
+    """Return the positions that the longest line of either side needs, BOS or EOS included."""
     data = tree["data"]
     lengths = (data.get("max_source_length", 512), data.get("max_target_length", 512))
     # a wrong type is not this rule's to refuse
@@ -353,7 +356,7 @@ def _train_rules(
     num_batches, max_batch = (40, 2048) if sentences else (140, 4096)
     batch = min(max_batch, max(256, 64 * round(tokens / num_batches / 64)))
     at_least = f", in at least {num_batches} batches" if batch > 256 else ""
-    yield "batch_tokens", batch, f"about {tokens:,.0f} symbols{at_least}"
+    yield "batch_tokens", batch, f"about {tokens:,.0f} tokens{at_least}"
     explicit = tree["train"].get("batch_tokens", batch)
     batch = explicit if isinstance(explicit, int) and explicit > 0 else batch
     steps_per_epoch = max(1, round(tokens / batch))
@@ -361,7 +364,7 @@ def _train_rules(
     epochs = min(100, max(30, 2 * epochs) if on_gpu else max(15, epochs))
     min_steps = 2000 if profile.pairs >= 2000 else 300
     steps = min(50_000, max(min_steps, epochs * steps_per_epoch))
-    yield "max_steps", steps, f"{steps / steps_per_epoch:.0f} passes over the pairs"
+    yield "max_steps", steps, f"{steps / steps_per_epoch:.0f} epochs"
     explicit = tree["train"].get("max_steps", steps)
     steps = explicit if isinstance(explicit, int) and explicit > 0 else steps
     validate_every = max(1, min(max(steps_per_epoch, steps // 30), steps))
@@ -370,18 +373,22 @@ def _train_rules(
     yield "report_every", max(1, min(50, validate_every // 5)), "a few between two validations"
     decoder = _section(_section(tree, "model"), "decoder")
     if decoder.get("kind") in ("transformer", "convolutional"):
-        yield "learning_rate", 0.001, "models without recurrence bear no larger one"
+        yield "learning_rate", 0.001, "larger ones diverge without recurrence"
     elif on_gpu:
-        yield "learning_rate", 0.001, "the largest that wide recurrent models bear"
+        yield "learning_rate", 0.001, "the largest at which wide recurrent models are stable"
     else:
-        yield "learning_rate", 0.002, "the largest that recurrent models of these sizes bear"
+        yield (
+            "learning_rate",
+            0.002,
+            "the largest at which recurrent models of these sizes are stable",
+        )
     yield "schedule", "cosine", "the last updates are the smallest"
     yield "warmup_steps", min(500, steps // 20), "the first updates are small"
     if on_gpu:
         yield "precision", "bfloat16", "a GPU is several times as fast with it"
     elif has_bfloat16("cpu") and _bfloat16_is_faster(decoder):
-        yield "precision", "bfloat16", "this CPU multiplies it itself, in about half the time"
-    yield "average_checkpoints", 3, "the mean of the three best is steadier than the best"
+        yield "precision", "bfloat16", "this CPU has instructions for it, about twice as fast"
+    yield "average_checkpoints", 3, "the mean of the three best usually beats the best"
     if sentences:
         yield "metric", "bleu", "the targets are sentences"
     else:
@@ -389,14 +396,14 @@ def _train_rules(
 
 
 def _bfloat16_is_faster(decoder: Tree) -> bool:
-    """Whether a decoder is wide enough; an LSTM is computed in float32 on a CPU all the same."""
+    """Whether a decoder is wide enough; an LSTM runs in float32 on a CPU in any case."""
     width = decoder.get("hidden_size", decoder.get("model_size"))
     # a wrong type is not this rule's to refuse
     return isinstance(width, int) and width >= MIN_BFLOAT16_WIDTH and decoder.get("cell") != "lstm"
 
 
 def _targets_are_sentences(profile: CorpusProfile, tree: Tree) -> bool:
-    """Whether the targets are sentences of words, not words of letters or sounds."""
+    """Whether the targets are sentences of words, not words of letters or phonemes."""
     kinds = {tree["text"].get("source"), tree["text"].get("target")}
     return bool(kinds & {"words", *SUBWORDS}) and profile.target.mean_words >= 4
 
@@ -405,4 +412,4 @@ def _search_rules(profile: CorpusProfile, tree: Tree) -> Iterator[tuple[str, Any
     max_length = tree["data"].get("max_target_length", 512)
     yield "max_length", max_length, "no output needs more"
     yield "beam_size", 5, "a little better than greedy"
-    yield "stop", "likeliest", "many short outputs may end before the right one does"
+    yield "stop", "likeliest", "otherwise short outputs may end the search before the best one"

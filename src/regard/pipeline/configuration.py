@@ -32,7 +32,7 @@ class RunConfiguration:
     device: torch.device
     recipe: dict[str, Any]
     settings_changed: bool
-    """Whether a resumed run has other settings than it began with."""
+    """Whether a resumed run has different settings than at its start."""
 
     @property
     def settings(self) -> Settings:
@@ -47,7 +47,7 @@ def configure(
     embeddings: PretrainedEmbeddings | None,
     folder: RunFolder,
 ) -> RunConfiguration:
-    """Complete the settings of a request, and refuse those that cannot be."""
+    """Complete and check the settings of a request."""
     explicit = request.settings
     if embeddings is not None:
         explicit = embeddings.complete_settings(explicit, request.preset)

@@ -1,7 +1,6 @@
 """Statistics of the pairs from one pass: what auto-configuration, split and recipe depend on.
 
-Memory grows with the alphabet alone: of different words and of different sources, no more are
-remembered than decide anything.
+Memory grows only with the alphabet: different words and sources are remembered up to a limit.
 """
 
 import hashlib
@@ -19,10 +18,10 @@ from regard.text.normalization import normalize
 from regard.text.tokenizers import Phonemes
 
 MAX_WORDS = 5000
-"""Different words that are remembered: beyond this number, it does not matter how many."""
+"""Maximum number of different words that are remembered; more make no difference."""
 
 MAX_TAGS = 1000
-"""Different tags that are remembered: if there are more, they are no tags."""
+"""Maximum number of different tags that are remembered; with more, they are no tags."""
 
 BLOCK_PAIRS = 1000
 
@@ -68,7 +67,7 @@ class SideProfile:
         self._add_tags(lines)
 
     def _add_words(self, lines: Sequence[str], text: str) -> None:
-        """Remember different words, until there are enough."""
+        """Remember different words, up to the limit."""
         if len(self.words) >= MAX_WORDS:
             return
         words = self.words.union(text.split())
@@ -80,7 +79,7 @@ class SideProfile:
                 self.words.update(line.split())
 
     def _add_tags(self, lines: Sequence[str]) -> None:
-        """Count last words, which may be tags, unless some line of before has none."""
+        """Count last words, which may be tags, unless an earlier line had none."""
         if self.lines_with_tags + len(lines) < self.lines:
             return
         ends: Counter[str] = Counter()
@@ -100,7 +99,7 @@ class SideProfile:
 
     @property
     def is_tagged(self) -> bool:
-        """Whether every line ends in tags: few that come often, and look like none of its words."""
+        """Whether every line ends in tags: few and frequent, in capitals, digits or signs."""
         if self.lines_with_tags < self.lines or not 0 < len(self.tags) <= MAX_TAGS:
             return False
         # a year comes often too, but the next one is another
@@ -110,7 +109,7 @@ class SideProfile:
 
     @property
     def share_with_spaces(self) -> float:
-        """The share of lines that spaces divide."""
+        """The share of lines with a space between words."""
         return self.spaced_lines / self.lines
 
     @property
@@ -130,12 +129,12 @@ class SideProfile:
 
     @property
     def num_phoneme_tokens(self) -> int:
-        """How many different tokens `sounds` makes of the words."""
+        """Number of different tokens if the words are tokenized as phonemes."""
         return len({part for word in self.words for part in self.phonemes.tokenize(word)})
 
     @property
     def mean_marks(self) -> float:
-        """Marks of a line, on average: what `sounds` may take off a letter."""
+        """Phonetic marks of a line, on average."""
         marks = {
             character: len(self.phonemes.tokenize(f"x{character}")) - 1
             for character in self.characters
@@ -147,7 +146,7 @@ class SideProfile:
 
     @property
     def mean_word_count(self) -> float:
-        """How often a word comes, on average, where there are not too many to say."""
+        """Mean number of occurrences of a word, if not too many words were seen."""
         return self.num_words / len(self.words)
 
 
@@ -160,7 +159,7 @@ def _is_single_spaced(text: str, characters: Counter[str]) -> bool:
 
 @final
 class CorpusProfile:
-    """What the pairs are like in one Unicode form, and a fingerprint of them in their order."""
+    """Statistics of the pairs in one Unicode form, and a fingerprint of the pairs in order."""
 
     def __init__(self, normalization: str) -> None:
         self.normalization = normalization
@@ -192,21 +191,21 @@ class CorpusProfile:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the normalized pairs, a line `source<TAB>target` each."""
+        """SHA-256 of the normalized pairs, one line `source<TAB>target` each."""
         return self._digest.hexdigest()
 
     @property
     def pairs(self) -> int:
-        """How many there are."""
+        """Number of pairs."""
         return self.source.lines
 
     @property
     def sources(self) -> int:
-        """How many different sources there are; of very many, an estimate."""
+        """Number of different sources; an estimate if there are very many."""
         return self._hashes.num_different
 
     def dev_threshold(self, share: float, most: int) -> int:
-        """Return below which hash a source is held out: at least one source, never all."""
+        """Return the hash below which a source is held out: at least one source, never all."""
         return self._hashes.threshold(share, most)
 
 
@@ -216,7 +215,7 @@ def tsv_bytes(block: PairBlock) -> bytes:
 
 
 def too_few(profile: CorpusProfile, *, dev: bool) -> str | None:
-    """Say why so few pairs are not enough, if so; `dev` if others are for validation."""
+    """Say that there are too few pairs, if so; `dev` says that others are for validation."""
     if profile.sources >= (1 if dev else 2):
         return None
     return messages.too_few_pairs(profile.pairs, profile.sources)
@@ -228,7 +227,7 @@ def normalize_block(block: PairBlock, form: str) -> PairBlock:
 
 
 def _normalized(lines: list[str], form: str) -> list[str]:
-    # a line end belongs to no letter: lines are the same in one text as alone
+    # a line end composes with no letter: lines may be normalized together
     text = "\n".join(lines)
     normal = normalize(text, form)
     return lines if normal == text else normal.split("\n")

@@ -1,7 +1,7 @@
 """From pairs of lines to training data: a split, two vocabularies, encoded corpora in a folder.
 
-Each line is cut into tokens once. A run that is started again opens what is in the folder, if it is
-still the right one.
+Each line is tokenized once. A run that starts again opens the data in the folder, if they still
+match its recipe.
 """
 
 import json
@@ -51,7 +51,7 @@ class TrainingData:
 def preprocess(
     folder: Path, pairs: InputPairs, settings: Settings, warm_start: WarmStart | None = None
 ) -> TrainingData:
-    """Split, learn vocabularies and encode into a folder; or open what is there already."""
+    """Split, build vocabularies and encode into a folder; or open the data that match already."""
     recipe, metadata_path = _recipe(pairs, settings, warm_start), folder / "prepared.json"
     metadata = _read_metadata(metadata_path)
     if metadata is not None and metadata.get("recipe") == recipe:
@@ -107,14 +107,14 @@ def _encode(
         "dev": dev,
         "left_out": tokens.left_out,
     }
-    # last: where there is a note, everything else is complete
+    # written last: if it exists, everything else is complete
     write_text(folder / "prepared.json", json.dumps(metadata))
     return TrainingData(source, target, corpus, dev_corpus, dev, tokens.left_out)
 
 
 @final
 class _Split:
-    """The pairs to train on and those to validate on, each to be read several times."""
+    """Training and validation pairs; both can be read several times."""
 
     def __init__(self, pairs: InputPairs, settings: Settings) -> None:
         data = settings.data
@@ -134,7 +134,7 @@ class _Split:
             yield train
 
     def dev(self) -> Iterator[tuple[str, str]]:
-        """Read the pairs to validate on, once those to train on were read."""
+        """Read the validation pairs, after the training pairs were read."""
         if self.pairs.dev is None:
             yield from self._dev
             return
@@ -145,7 +145,7 @@ class _Split:
 def _make_tokenizers(
     split: _Split, settings: Settings, warm_start: WarmStart | None
 ) -> tuple[Tokenizer, Tokenizer]:
-    """Return the tokenizers of both sides, learned from the training pairs alone or older ones."""
+    """Return both tokenizers, trained on the training pairs or those of an older model."""
     text = settings.text
     if warm_start is not None:
         saved = warm_start.saved
@@ -183,7 +183,7 @@ def _make_processors(
     settings: Settings,
     warm_start: WarmStart | None,
 ) -> tuple[TextProcessor, TextProcessor]:
-    """Number the tokens that were counted, behind those of an older model."""
+    """Build vocabularies from the counts, after the tokens of an older model."""
     text = settings.text
     older: tuple[TextProcessor | None, TextProcessor | None] = (None, None)
     if warm_start is not None:
@@ -210,7 +210,7 @@ def _make_processor(
         vocabulary = Vocabulary.from_counts(counts, None, min_count)
         return replace(older, vocabulary=older.vocabulary.union(vocabulary))
     if isinstance(tokenizer, Subwords):
-        # pieces were counted as they were learned, and spell whatever is rare
+        # the model has chosen its pieces already, and spells rare words with them
         vocabulary = Vocabulary.from_counts(counts, None, 1)
     else:
         vocabulary = Vocabulary.from_counts(counts, size, min_count)
@@ -218,12 +218,12 @@ def _make_processor(
 
 
 def _recipe(pairs: InputPairs, settings: Settings, warm_start: WarmStart | None) -> dict[str, Any]:
-    """Return all that decides what is encoded here."""
+    """Return everything that decides the encoded data."""
     tree = to_tree(settings)
     sections = {"data": tree["data"], "text": tree["text"]}
     recipe = pairs.fingerprints | sections | {"seed": settings.train.seed, "regard": __version__}
     recipe |= {} if warm_start is None else {"start": warm_start.fingerprint}
-    # with lists for tuples, as a note is read
+    # with lists for tuples, as JSON is read
     return json.loads(json.dumps(recipe))
 
 
@@ -247,7 +247,7 @@ def _read_metadata(path: Path) -> dict[str, Any] | None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write in one move: half a file would be none."""
+    """Write a file atomically."""
     try:
         replace_file(path, text.encode())
     except OSError as error:

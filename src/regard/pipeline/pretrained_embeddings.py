@@ -32,7 +32,7 @@ class PretrainedEmbeddings:
         return cls(WordVectors.load(path), fingerprint(path))
 
     def complete_settings(self, settings: Tree, preset_name: str | None) -> Tree:
-        """Make embeddings as wide as the vectors, unless another width is set."""
+        """Set the embedding size to that of the vectors, unless it is set already."""
         model = settings.get("model", {})
         if not isinstance(model, dict):
             return settings
@@ -64,11 +64,11 @@ class PretrainedEmbeddings:
                 vectors = torch.from_numpy(numbers[vector_rows.numpy()] * scale)
                 with torch.no_grad():
                     embedding.weight[ids] = vectors.to(embedding.weight)
-            counts.append(f"{len(known):,} of {len(tokens):,} {name} symbols")
-        return f"{' and '.join(counts)} begin with their vectors"
+            counts.append(f"{len(known):,} of {len(tokens):,} {name} tokens")
+        return f"{' and '.join(counts)} are initialized with vectors"
 
 
 def _embedding_size_setting(name: str) -> str | None:
-    """Return what a preset calls the width of an embedding."""
+    """Return the name of a preset's argument for the embedding size."""
     arguments = inspect.signature(preset(name)).parameters
     return next((x for x in ("embedding_size", "model_size") if x in arguments), None)

@@ -13,11 +13,11 @@ from regard.pipeline import messages
 from regard.pipeline.request import TrainRequest
 
 FIXED_SETTINGS = ("data.", "text.", "model.", "train.metric:", "train.optimizer:")
-"""Settings that the weights, the encoded pairs and what is remembered of both depend on."""
+"""Settings on which the weights, the encoded pairs, the score or the optimizer state depend."""
 
 
 def environment(device: torch.device, precision: str) -> dict[str, Any]:
-    """Return what the last bit of an update depends on, besides the settings."""
+    """Return what the last bits of an update depend on, besides the settings."""
     import numpy as np
 
     instructions = [torch.backends.cpu.get_cpu_capability()]
@@ -40,7 +40,7 @@ def started_on_gpu(old_recipe: dict[str, Any] | None) -> bool | None:
 
 
 def keep_precision(old_recipe: dict[str, Any] | None, settings: Tree) -> Tree:
-    """Fill in the precision that a run began with, which another CPU would not choose."""
+    """Fill in the precision that the run began with; another CPU may have another default."""
     if old_recipe is None:
         return settings
     return merge_trees(
@@ -51,7 +51,7 @@ def keep_precision(old_recipe: dict[str, Any] | None, settings: Tree) -> Tree:
 def check_same_run(
     old_recipe: dict[str, Any], recipe: dict[str, Any], request: TrainRequest, folder: str
 ) -> bool:
-    """Refuse to go on with something else; return whether settings were changed on purpose."""
+    """Refuse to resume a different run; return whether settings were changed on purpose."""
     for name, what in (("pairs", "pairs"), ("dev", "validation pairs")):
         if old_recipe[name] != recipe[name]:
             raise ConfigError(folder, [messages.other_pairs(what)])

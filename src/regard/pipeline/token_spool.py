@@ -1,4 +1,4 @@
-"""Training pairs as token indexes on disk, until the vocabularies that number them are known."""
+"""Training pairs as token indexes on disk, until the vocabularies are known."""
 
 import tempfile
 import weakref
@@ -21,7 +21,7 @@ Tables = tuple[NDArray[np.int32], NDArray[np.int32]]
 
 @final
 class TokenSpool:
-    """Pairs that are cut into tokens and short enough; `left_out` counts the others."""
+    """Tokenized pairs within the length limits; `left_out` counts the others."""
 
     def __init__(self, folder: Path) -> None:
         self.left_out = 0
@@ -40,7 +40,7 @@ class TokenSpool:
         indexers: tuple[TokenIndexer, TokenIndexer],
         max_lengths: tuple[int, int],
     ) -> None:
-        """Cut pairs and count their tokens; write those that are short enough."""
+        """Tokenize pairs and count their tokens; write those within the length limits."""
         sides = [indexer.index(lines) for indexer, lines in zip(indexers, pairs, strict=True)]
         for indexer, side in zip(indexers, sides, strict=True):
             indexer.count(side.indexes)

@@ -57,9 +57,9 @@ def train(
 
 
 def _sort_into_sections(settings: dict[str, Any]) -> Tree:
-    """Sort single settings into their sections; what none of them has is the model's.
+    """Sort single settings into their sections; names of no section are the model's.
 
-    A misspelled name goes where its closest match is, to be refused there with all other problems.
+    A misspelled name goes to the section of its closest match, which refuses it with all problems.
     """
     tree: Tree = {}
     known = {*_known_names(), *filter(section_of_old_name, settings)}
@@ -102,5 +102,5 @@ def _known_names() -> set[str]:
 
 
 def _closest_name(name: str) -> str | None:
-    # sorted: of equally close names it must not be chance which is suggested
+    # sorted: among equally close names the suggestion must not be random
     return next(iter(get_close_matches(name, sorted(_known_names()), n=1)), None)

@@ -26,7 +26,7 @@ from regard.training.progress_report import ValidationResult, ValidationSample
 from regard.translator import Translation, Translator
 
 FINAL_METRICS = ("exact", "cer", "wer", "bleu", "chrf")
-"""What a finished model is scored by; TER is left out, it can take minutes."""
+"""Metrics of a finished model, without TER, which can take minutes."""
 
 TRIAL_TOKENS = 16
 """Tokens of each line that are decoded for an estimate of a validation's time."""
@@ -39,9 +39,8 @@ MAX_LOGGED_TOKENS = 60
 class Validator:
     """Scores the model of a run, greedily, by the metric that its settings name.
 
-    Each validation logs another sample, and always the line of median length. `num_before` is how
-    many validations the run has behind it: a resumed run logs the same samples as one that never
-    stopped.
+    Each validation logs a new sample and the line of median length. `num_validations` counts the
+    earlier validations of the run: a resumed run logs the same samples as one without a stop.
     """
 
     def __init__(
@@ -59,7 +58,7 @@ class Validator:
         self.fixed_index = by_length[len(by_length) // 2]
 
     def __call__(self, model: Seq2Seq) -> ValidationResult:
-        """Score the model, which is the run's own."""
+        """Score the model of the run."""
         self.num_validations += 1
         dev, index = self.training_data.dev, self.num_validations % len(self.training_data.dev)
         if self.metric == "loss":
@@ -80,7 +79,7 @@ class Validator:
     def estimate_seconds(self) -> float:
         """Estimate the time of a validation from the first tokens of one batch.
 
-        Targets are taken to have their mean length, and each token to take as long as the others.
+        It assumes outputs of mean length, and the same time for each token.
         """
         search = self.translator.settings.search
         num_lines = max(search.batch_size, tile_rows(self.translator.models[0].device))
@@ -90,7 +89,7 @@ class Validator:
         output_length = max(1, int(self.training_data.dev_corpus.target_lengths.mean()))
         output_length = min(output_length, search.max_length)
         tokens = min(output_length, TRIAL_TOKENS)
-        # what is loaded or compiled at the first time is not what a validation takes
+        # the first call also loads and compiles, and is not timed
         self._translate(lines[:1], max_length=1, min_length=0)
         start = time.perf_counter()
         self._translate(lines, max_length=tokens, min_length=0)
@@ -118,7 +117,7 @@ class Validator:
 
     @torch.inference_mode()
     def _loss(self, model: Seq2Seq) -> float:
-        """Return −log p of a target token, on average."""
+        """Return the mean of −log p per target token."""
         corpus = self.training_data.dev_corpus
         device = model.device
         total, tokens = 0.0, 0
@@ -135,13 +134,13 @@ class Validator:
 
 
 def _sample(translation: Translation, targets: Sequence[str]) -> ValidationSample:
-    """Return a line to look at; of several right targets the one that came out, or the first."""
+    """Return a sample; its target is the one that equals the output, or the first."""
     target = translation.text if translation.text in targets else targets[0]
     sample = ValidationSample(translation.source, target, translation.text)
     weights = translation.attention
     if weights is None or max(weights.shape) > MAX_LOGGED_TOKENS:
         return sample
-    # four digits are more than a picture shows
+    # a picture shows no more than four digits
     rows = tuple(tuple(round(weight, 4) for weight in row) for row in weights.tolist())
     return sample._replace(
         source_tokens=translation.source_tokens, tokens=translation.tokens, weights=rows

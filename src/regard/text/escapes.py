@@ -1,4 +1,4 @@
-"""How a text may hold the very marks that a tokenizer writes, and get them back."""
+"""Escapes characters of a text that a tokenizer uses as its own marks."""
 
 import re
 

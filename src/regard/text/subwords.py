@@ -1,4 +1,4 @@
-"""Learns pieces of words from lines, through sentencepiece and in memory."""
+"""Trains subword models with sentencepiece, in memory."""
 
 import io
 import random
@@ -11,12 +11,12 @@ from regard.text import messages
 from regard.text.tokenizers import Subwords, sentencepiece_text
 
 MAX_LINES = 500_000
-"""Lines that are learned from; of more, a sample drawn by the seed."""
+"""Maximum number of training lines; of more, the seed selects a sample."""
 
 MAX_LENGTH = 1000
-"""Characters that sentencepiece is given at once: a BPE word of 65,536 would end the process."""
+"""Maximum length of a training text: a BPE word of 65,536 characters would crash sentencepiece."""
 
-# no text can hold it: there are no two spaces in a row, and a ▁ of the text is escaped
+# no text contains it: runs of spaces are collapsed, and a ▁ of the text is escaped
 _UNKNOWN_PIECE = "▁▁"
 
 
@@ -25,8 +25,8 @@ def train_subwords(
 ) -> Subwords:
     """Learn about `vocabulary_size` pieces: the same lines and seed give the same bytes.
 
-    Where the lines do not hold so many pieces, the most that they do; where they have more
-    characters than that, one for each. The result's `vocabulary_size` says how many there are.
+    If the lines do not have that many pieces, it learns as many as they have; if they have more
+    different characters, one for each. `vocabulary_size` of the tokenizer is the actual number.
     """
     problems = []
     if kind not in names_of(SubwordAlgorithm):
@@ -40,13 +40,13 @@ def train_subwords(
     texts = [part for line in sample(lines, MAX_LINES, seed) for part in _split_long_line(line)]
     if not texts:
         raise InputError(messages.NO_TEXT)
-    # every character, a space among them, and the unknown
+    # every character, the space, and the unknown piece
     min_size = len({" "}.union(*texts)) + 1
     return Subwords(_train_model(texts, max(vocabulary_size, min_size), kind))
 
 
 def sample(lines: Iterable[str], size: int, seed: int) -> list[str]:
-    """Draw at most `size` lines, each with the same chance (algorithm R); all where no more."""
+    """Draw at most `size` lines, each with equal probability (reservoir sampling, algorithm R)."""
     random_bits = random.Random(seed).getrandbits
     lines = iter(lines)
     sample = list(islice(lines, size))
@@ -61,10 +61,10 @@ def sample(lines: Iterable[str], size: int, seed: int) -> list[str]:
 
 
 def _split_long_line(line: str) -> Iterable[str]:
-    """Cut a line to what sentencepiece can take.
+    """Split a line into parts that are short enough for sentencepiece.
 
-    A part that comes again counts once: of a very long line that only repeats itself the unigram
-    model would learn for hours.
+    Repeated parts of a line count once: on a very long line that only repeats itself, the unigram
+    model would train for hours.
     """
     text = sentencepiece_text(line)
     if len(text) <= MAX_LENGTH:
@@ -74,11 +74,11 @@ def _split_long_line(line: str) -> Iterable[str]:
 
 
 def _train_model(texts: list[str], size: int, kind: SubwordAlgorithm) -> bytes:
-    """Return the bytes of a model of `size` pieces, or as many as there can be; empty the list."""
+    """Return the bytes of a model of at most `size` pieces; empty the list."""
     from sentencepiece import SentencePieceTrainer
 
     model = io.BytesIO()
-    # sentencepiece has a copy of what was taken from the list
+    # sentencepiece copies each text, so the list need not keep it
     texts.reverse()
     SentencePieceTrainer.train(
         sentence_iterator=(texts.pop() for _ in range(len(texts))),
@@ -90,7 +90,7 @@ def _train_model(texts: list[str], size: int, kind: SubwordAlgorithm) -> bytes:
         byte_fallback=False,
         normalization_rule_name="identity",
         remove_extra_whitespaces=False,
-        # in bytes, of which a character has at most four
+        # in bytes; a character has at most four
         max_sentence_length=4 * MAX_LENGTH,
         unk_id=0,
         unk_piece=_UNKNOWN_PIECE,

@@ -1,4 +1,4 @@
-"""What to print for an unknown token."""
+"""Replaces unknown tokens of an output."""
 
 from collections.abc import Collection, Sequence
 from typing import Any, Protocol
@@ -32,11 +32,10 @@ def replace_unknown(
 ) -> list[str]:
     """Return the tokens with each unknown one replaced.
 
-    `copy` inserts the source token with the largest weight in that row (of equals
-    the first), `mark` a �. Weights are [T,S], or [T+1,S] with a row for EOS. Without weights or a
-    source there is nothing to copy, and a � is written; likewise if the source token is banned.
-    `unknown` says which tokens are unknown; without it, those spelled `<unk>`, which a text may
-    also hold as an ordinary token.
+    `copy` inserts the source token with the largest weight in that row (the first of equals),
+    `mark` a �. Weights are [T,S], or [T+1,S] with a row for EOS. Without weights or a source, or if
+    the source token is banned, `copy` inserts a � too. `unknown` says which tokens are unknown;
+    without it, those spelled `<unk>`, which a text may also contain as an ordinary token.
     """
     if mode not in names_of(UnknownMode):
         problem = messages.wrong_choice("unknown", repr(mode), names_of(UnknownMode))

@@ -1,7 +1,7 @@
 """Word vectors: trained on lines by gensim, stored as text, compared by their neighbors.
 
-A file has one line with two counts, then a word and its numbers a line: what word2vec wrote, and
-what most programs read.
+A file has one line with two counts, then one line per word with its numbers: the text format of
+word2vec, which most programs read.
 """
 
 from collections.abc import Iterable, Sequence
@@ -55,7 +55,7 @@ class WordVectors:
         centered = self.numbers[:count] - self.numbers[:count].mean(axis=0)
         _, _, axes = np.linalg.svd(centered, full_matrices=False)
         axes = axes[:2]
-        # an axis may point either way: the way of its largest number is the same each time
+        # the sign of an axis is arbitrary: make its largest number positive
         signs = np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)])
         projected = centered @ (axes * signs[:, None]).T
         return np.pad(projected, ((0, 0), (0, 2 - projected.shape[1])))
@@ -72,13 +72,13 @@ class WordVectors:
 
     @classmethod
     def load(cls, path: Path) -> "WordVectors":
-        """Read a file; a line that is not a vector is named."""
+        """Read a file; an error names the first bad line."""
         words, row_of_word = [], []
         try:
             with open(path, encoding="utf-8") as file:
                 size = _size(file.readline(), path)
                 for number, line in enumerate(file, start=2):
-                    # a space, which is a symbol among characters, stands before one that divides
+                    # the token may itself be a space, followed by the separating space
                     at = line.find(" ", 1)
                     word, numbers = line[:at], line[at + 1 :].rstrip("\n").split(" ")
                     if len(numbers) != size:
@@ -140,7 +140,7 @@ def train_word_vectors(lines: Iterable[list[str]], config: WordVectorConfig) -> 
             min_count=config.min_count,
             epochs=config.epochs,
             seed=config.seed,
-            # one thread, and with it one order
+            # one thread: more would make the order of updates random
             workers=1,
         )
     except RuntimeError:

@@ -1,4 +1,4 @@
-"""Plain log lines: one every so many updates, and one per validation, for a file or a pipe."""
+"""Plain log lines for a file or a pipe: one every `report_every` updates, one per validation."""
 
 import sys
 from collections.abc import Callable
@@ -19,7 +19,7 @@ LINE_WIDTH = 160
 
 @final
 class LogLines(TimedReport):
-    """Writes lines to stderr, or to the file that is given."""
+    """Writes lines to stderr, or to another file."""
 
     def __init__(
         self,
@@ -65,5 +65,5 @@ def format_score(metric: str, score: float, best: float) -> str:
 
 
 def join_nonempty(*parts: str) -> str:
-    """Join the parts of a line that say something."""
+    """Join the parts of a line that are not empty."""
     return " · ".join(filter(None, parts))

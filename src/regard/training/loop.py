@@ -36,10 +36,10 @@ from regard.training.run_folder import RunFolder
 @final
 @dataclass(frozen=True)
 class TrainingJob:
-    """A model, the pairs it learns from, the settings, and the folder of the run.
+    """A model, its training pairs, the settings, and the run folder.
 
-    `validate` scores a model on pairs that it does not learn from. `recipe` is everything that
-    decides the result. With `settings_changed`, new settings may let a finished run continue.
+    `validate` scores a model on held-out pairs. `recipe` is everything that decides the result.
+    With `settings_changed`, new settings may let a finished run continue.
     """
 
     model: Seq2Seq
@@ -55,7 +55,7 @@ class TrainingJob:
 def train(
     job: TrainingJob, report: ProgressReport, stop: Callable[[], bool] = lambda: False
 ) -> TrainingProgress:
-    """Train from the last saved state on, until `stop`, called after each update, returns True."""
+    """Train from the last saved state; end early if `stop` returns True after an update."""
     with deterministic(job.model.device, job.config.precision):
         return _train(job, report, stop)
 
@@ -101,7 +101,7 @@ def _train(job: TrainingJob, report: ProgressReport, stop: Callable[[], bool]) -
 
 @final
 class _LossReporter:
-    """Reports the loss of each update; on a GPU one update late, so as not to wait for it."""
+    """Reports the loss of each update; on a GPU one update late, to avoid waiting for it."""
 
     def __init__(self, job: TrainingJob, report: ProgressReport, *, delay: int) -> None:
         self.job, self.report, self.delay = job, report, delay
@@ -113,7 +113,7 @@ class _LossReporter:
         self.flush(self.delay)
 
     def flush(self, keep_last: int = 0) -> None:
-        """Report all updates except the last few, in their order."""
+        """Report the pending updates in order, except the last few."""
         while len(self.pending) > keep_last:
             step, read_loss, tokens = self.pending.pop(0)
             if not math.isfinite(total := read_loss()):
@@ -125,7 +125,7 @@ class _LossReporter:
 
 
 class BatchPosition(NamedTuple):
-    """A batch, and the position behind it in its epoch."""
+    """A batch, and the position after it in its epoch."""
 
     epoch: int
     batch_number: int

@@ -30,7 +30,7 @@ WIDEST_RIGHT_TEXT = " validating · 00:00 left "
 def make_report(
     config: TrainConfig, metric: str, *, quiet: bool, file: TextIO | None = None
 ) -> ClosableReport:
-    """Return a progress bar where one can be drawn, otherwise log lines; nothing if quiet."""
+    """Return a progress bar if one can be drawn, otherwise log lines; a silent report if quiet."""
     stream = sys.stderr if file is None else file
     # a process without a terminal may have no stderr either
     if quiet or stream is None:
@@ -59,7 +59,7 @@ class ProgressBar(TimedReport):
         self.sample: ValidationSample | None = None
         self.ended = False
         self.console = _console(file)
-        # what others write to stderr appears above the bar; stdout is left alone. Between start
+        # other output to stderr appears above the bar; stdout is not redirected. Between start
         # and end only a thread draws, so a signal handler may write at any time
         self.live = Live(
             get_renderable=self.render,
@@ -71,7 +71,7 @@ class ProgressBar(TimedReport):
     @override
     def __exit__(self, *error: object) -> None:
         self.ended = True
-        # a terminal that is gone need not be tidied
+        # a closed terminal needs no cleanup
         with suppress(OSError):
             # in a notebook, `stop` alone would not draw the final state
             if self.live.is_started and self.console.is_jupyter:
@@ -106,7 +106,7 @@ class ProgressBar(TimedReport):
             right = join_nonempty(
                 "validating" if throughput.is_validating else "", throughput.remaining_text()
             )
-        # the same width from the beginning to the end, so that only the bar moves
+        # a constant width: only the bar moves
         left = throughput.steps_text().ljust(len(f"step {max_steps}/{max_steps}"))
         bar_width = min(BAR_WIDTH, width - len(left) - len(WIDEST_RIGHT_TEXT))
         bar = RichBar(max_steps, throughput.step, width=bar_width) if bar_width > 1 else ""
@@ -122,7 +122,7 @@ class ProgressBar(TimedReport):
 
 
 def _console(file: TextIO | None) -> "Console":
-    """Return a console on stderr, or on a file that is given, also in a notebook."""
+    """Return a console on stderr, or on another file, also in a notebook."""
     from rich.console import Console
 
     return Console(

@@ -1,6 +1,6 @@
 """One line of a validation: source → output, safe for a terminal and cut to its width.
 
-Widths are upper bounds: where terminals differ, the wider is assumed, so that no line wraps.
+Widths are upper bounds: if terminals differ, the wider is assumed, and no line wraps.
 """
 
 from collections.abc import Sequence
@@ -11,10 +11,10 @@ from regard.terminal_text import fit, isolate_right_to_left, visible_line
 from regard.training.progress_report import ValidationSample
 
 MAX_CHARACTERS = 4000
-"""Characters of a line that are considered: more fit on no screen."""
+"""Maximum number of characters of a line: no screen has room for more."""
 
 CONTEXT_CHARACTERS = 3
-"""Characters in front of the first difference that stay."""
+"""Characters that stay before the first difference."""
 
 EMOJI_VARIATION = "\ufe0f"
 
@@ -44,7 +44,7 @@ def fit_cells(text: str, width: int) -> str:
 
 
 def _cut_common_start(one: str, other: str) -> tuple[str, str]:
-    """Leave out what two texts have in common at their start, except its last few letters."""
+    """Cut the common start of two texts, except its last few letters."""
     pairs = enumerate(zip(one, other, strict=False))
     common = next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
     start = max(0, common - CONTEXT_CHARACTERS)
@@ -54,12 +54,12 @@ def _cut_common_start(one: str, other: str) -> tuple[str, str]:
 
 
 def _character_cells(character: str) -> int:
-    # some terminals widen the character in front of it
+    # some terminals widen the character before it
     return 1 if character == EMOJI_VARIATION else get_character_cell_size(character)
 
 
 def _allocate_widths(sizes: Sequence[int], width: int) -> list[int]:
-    """Divide the room; a text that needs less than an even share leaves the rest to the others."""
+    """Divide a width; a text that needs less than an even share leaves the rest to the others."""
     widths = list(sizes)
     shortest_first = sorted(range(len(sizes)), key=sizes.__getitem__)
     for others, at in zip(range(len(sizes), 0, -1), shortest_first, strict=True):

@@ -1,6 +1,6 @@
-"""Which installed fonts have the characters of a picture? Found, or said which to install.
+"""Selects installed fonts for the characters of a picture, or says which to install.
 
-What matplotlib draws without a glyph is an empty box: here such a text is refused before.
+matplotlib draws an empty box for a missing glyph: such a text is refused beforehand.
 """
 
 import unicodedata
@@ -11,26 +11,26 @@ from regard.errors import InputError
 from regard.viz import messages
 
 DEFAULT = "DejaVu Sans"
-"""What matplotlib brings along."""
+"""The font that comes with matplotlib."""
 
 PLACEHOLDER_FONTS = ("lastresort", ".lastresort", "adobeblank", "unicodebmpfallback")
-"""Fonts that have a box for every character; matplotlib brings one along."""
+"""Fonts that draw a box for every character; matplotlib comes with one."""
 
 PREFERRED = ("Noto Sans", "Noto Sans CJK SC", "Noto Sans SC", "Noto Sans Arabic")
 REGIONAL = {"HIRAGANA": "Noto Sans CJK JP", "KATAKANA": "Noto Sans CJK JP"}
 REGIONAL["HANGUL"] = "Noto Sans CJK KR"
-"""Where a text has these letters, its Chinese characters are drawn as there."""
+"""Script in a text → font for its Chinese characters."""
 
 EAST_ASIAN = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "IDEOGRAPHIC", "FULLWIDTH")
 FIRST_RARE, FIRST_SYMBOL = 0x20000, 0x1F000
 
 
 def font_families(text: Iterable[str]) -> list[str]:
-    """Return fonts that together have every character, the first ones first to be asked."""
+    """Return fonts that together have every character, in order of preference."""
     needed = {character for character in text if _needs_glyph(character)}
     fonts = _select_fonts(needed)
     if _missing(needed, fonts):
-        # what was installed since matplotlib last looked
+        # fonts may have been installed since matplotlib made its list
         _find_new_fonts()
         fonts = _select_fonts(needed)
     if missing := _missing(needed, fonts):
@@ -39,7 +39,7 @@ def font_families(text: Iterable[str]) -> list[str]:
 
 
 def code_point_labels(text: str) -> dict[int, str]:
-    """Return what stands for characters that no font can be expected to have, as U+E000."""
+    """Return labels for characters that no font can be expected to have, such as U+E000."""
     codes = {
         ord(character) for character in text if unicodedata.category(character) in _WITHOUT_GLYPHS
     }
@@ -50,13 +50,13 @@ _WITHOUT_GLYPHS = {"Cn", "Co"}
 
 
 def _needs_glyph(character: str) -> bool:
-    """Whether it has a shape of its own: joiners and variation selectors only change others."""
+    """Whether it needs a glyph of its own: joiners and variation selectors only change others."""
     selector = "VARIATION SELECTOR" in unicodedata.name(character, "")
     return unicodedata.category(character) != "Cf" and not selector and character != "\n"
 
 
 def _select_fonts(needed: set[str]) -> list[str]:
-    """Take fonts as long as they add something."""
+    """Add fonts while they cover missing characters."""
     fonts = [DEFAULT]
     scripts = {_script(character) for character in needed}
     regional = [REGIONAL[name] for name in sorted(scripts & REGIONAL.keys())]
@@ -88,7 +88,7 @@ def _installed() -> set[str]:
 
 @cache
 def _characters(family: str) -> frozenset[str]:
-    """Return what a font can draw; nothing where it is not installed."""
+    """Return the characters that a font can draw; none if it is not installed."""
     from matplotlib.font_manager import FontProperties, fontManager, get_font
 
     if family not in _installed():
@@ -108,7 +108,7 @@ def _find_new_fonts() -> None:
         try:
             fontManager.addfont(path)
         except (RuntimeError, OSError, ValueError):
-            # no font that can be read; another one may do
+            # an unreadable font is skipped
             continue
     _characters.cache_clear()
 
@@ -136,7 +136,7 @@ def _script(character: str) -> str:
 
 
 def _package(character: str) -> str:
-    """Return the package of Debian that has a font with it."""
+    """Return the Debian package of a font with this character."""
     code = ord(character)
     if _script(character) in EAST_ASIAN:
         return "fonts-hanazono" if code >= FIRST_RARE else "fonts-noto-cjk"

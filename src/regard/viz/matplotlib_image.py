@@ -1,6 +1,6 @@
 """An alignment as PNG or PDF, through matplotlib (`regard[plots]`), which is imported only here.
 
-Letters are shaped and run as their script does: matplotlib does so from 3.11 on.
+matplotlib shapes and orders letters as their script needs from 3.11 on.
 """
 
 import io
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 CELL_INCHES = 0.4
-"""Inches of a cell's side, or less where the picture would be wider than a wall."""
+"""Inches of a cell's side; less if the picture would exceed MAX_INCHES."""
 
 MAX_INCHES = 60
 MAX_LABEL, MAX_HORIZONTAL = 24, 3
 DPI = 160
-"""Dots of an inch of PNG."""
+"""Dots per inch of a PNG."""
 
 
 def to_image(
@@ -51,7 +51,7 @@ def to_image(
     source, target, title = (
         [x.translate(replacements) for x in part] for part in (source, target, title)
     )
-    # a user's own style must not change what is drawn, nor a clock the bytes
+    # neither a user's style nor the clock may change the bytes
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams["font.family"] = font_families(everything.translate(replacements))
@@ -91,7 +91,7 @@ def _draw_cells(axes: "Axes", alignment: Alignment) -> None:
 
 
 def _draw_labels(axes: "Axes", source: Sequence[str], target: Sequence[str]) -> None:
-    """Write the tokens as they are: a dollar is no formula."""
+    """Write the tokens literally: a dollar sign starts no formula."""
     is_rotated = max(map(cell_len, source), default=0) > MAX_HORIZONTAL
     style: dict[str, Any] = {"rotation": 45, "ha": "left", "rotation_mode": "anchor"}
     axes.set_xticks([n + 0.5 for n in range(len(source))])

@@ -10,11 +10,11 @@ from regard.terminal_text import escape_invisible
 WIDTH, HEIGHT = 420, 220
 LEFT, RIGHT, TOP, BOTTOM = 56, 30, 12, 34
 MAX_POINTS = 150
-"""Points of a chart; of more, neighbours are averaged."""
+"""Maximum number of points of a chart; beyond it, neighbours are averaged."""
 
 
 class Chart(NamedTuple):
-    """Numbers over updates, what they are, how one is written, and what none can be."""
+    """Numbers over updates: their title, their format, and the bounds of the axis."""
 
     title: str
     points: Sequence[tuple[int, float]]
@@ -35,7 +35,7 @@ def draw_chart(chart: Chart) -> str:
 
 
 def downsample(points: Sequence[tuple[int, float]]) -> tuple[list[tuple[int, float]], int]:
-    """Average neighbours, at the update of the last, until a chart has few enough points."""
+    """Average neighbours, each group at its last update, to at most MAX_POINTS."""
     group_size = ceil(len(points) / MAX_POINTS)
     groups = [points[at : at + group_size] for at in range(0, len(points), group_size)]
     return [(group[-1][0], sum(y for _, y in group) / len(group)) for group in groups], group_size
@@ -90,7 +90,7 @@ def ticks(
 ) -> list[float]:
     """Return round numbers at equal steps of 1, 2 or 5, from just below to just above."""
     if high <= low:
-        # a level line needs room on both sides, where numbers can be
+        # a constant curve needs padding on both sides, within the bounds
         padding = abs(low) / 2 or 0.5
         low, high = (
             max(low - padding, min(low, lower_bound)),

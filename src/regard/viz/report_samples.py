@@ -1,4 +1,4 @@
-"""Lines of a run for its report: one throughout, others by the way, the worst, errors by length."""
+"""Lines of a run for its report: the fixed line, the samples, the worst, errors by length."""
 
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
@@ -10,24 +10,24 @@ from regard.viz.run_data import Entry, RunData, attention_of, sample_of
 from regard.viz.svg_thumbnail import thumbnail
 
 MAX_MOMENTS, MAX_SAMPLES, MAX_WORST = 8, 30, 20
-"""Pictures of the line that is watched, samples, and worst lines: at most."""
+"""Maximum numbers of pictures of the fixed line, of samples, and of worst lines."""
 
 MAX_CHARACTERS = 300
-"""Characters of a line that are shown."""
+"""Maximum number of characters of a line."""
 
 LENGTH_BOUNDS = (5, 10, 20, 40, 80)
 """The longest sources of each group but the last."""
 
 
 def fixed_line(run: RunData) -> str:
-    """Draw one line at several moments, so that one sees the attention come about."""
+    """Draw one line at several validations, to show how its attention develops."""
     validations = [x for x in run.validations if sample_of(x, "watched")]
     if not validations:
         return ""
     first = validations[0]["watched"]
     figures = "".join(_moment(entry) for entry in evenly_spaced(validations, MAX_MOMENTS))
     return (
-        "<section><h2>One line, as it was learned</h2>"
+        "<section><h2>One line during training</h2>"
         f'<p dir="auto">{text(first["source"])}</p>'
         f'<p dir="auto" class="soft">right: {text(first["target"])}</p>'
         f'<div class="moments">{figures}</div></section>'
@@ -47,14 +47,14 @@ def _moment(entry: Entry) -> str:
 
 
 def evenly_spaced(entries: Sequence[Entry], most: int) -> list[Entry]:
-    """Take so many at equal distances, the first and the last among them."""
+    """Select at most so many entries at equal distances, including the first and the last."""
     if len(entries) <= most:
         return list(entries)
     return [entries[round(n * (len(entries) - 1) / (most - 1))] for n in range(most)]
 
 
 def sample_lines(run: RunData) -> str:
-    """Show the lines that were shown by the way, the last first."""
+    """Show the samples of the validations, the last first."""
     validations = [x for x in run.validations if sample_of(x, "sample")]
     if not validations:
         return ""
@@ -83,22 +83,22 @@ def _foldable_attention(entry: Entry) -> str:
     if alignment is None:
         return ""
     drawing = _scrollable_picture(alignment, f"sample, update {entry['step']:,}")
-    return f"<details><summary>where it looked</summary>{drawing}</details>"
+    return f"<details><summary>attention</summary>{drawing}</details>"
 
 
 def _scrollable_picture(alignment: Alignment, name: str) -> str:
-    """Draw what may be wider than a phone; who has no mouse can reach it too."""
+    """Draw a picture that scrolls if it is wider than the screen, also by keyboard."""
     attributes = f'class="wide" role="region" aria-label="{name}" tabindex="0"'
     return f"<div {attributes}>{thumbnail(alignment)}</div>"
 
 
 def errors_by_length(run: RunData) -> str:
-    """Group the validation lines by the length of their sources, and count what is wrong."""
+    """Group the validation lines by source length, and count the errors."""
     if not run.lines:
         return ""
     caption = (
-        "The finished model on the validation lines, by tokens of the source; errors are edits in "
-        "percent of the characters of the best right line."
+        "The finished model on the validation lines, by source tokens; errors are edits in percent "
+        "of the characters of the best target."
     )
     heads = ("tokens", "lines", "exactly right", "errors")
     rows = list(_length_groups(run.lines))
@@ -122,15 +122,15 @@ def _length_groups(lines: Sequence[Entry]) -> Iterator[tuple[str, ...]]:
 
 
 def worst_lines(run: RunData) -> str:
-    """Show the lines with most edits by their length."""
+    """Show the lines with the most edits relative to their length."""
     wrong = [x for x in run.lines if x["edits"] > 0]
     if not run.lines:
         return ""
     if not wrong:
         return "<section><h2>Worst lines</h2><p>Every line is right.</p></section>"
-    # sorted keeps the order of equals
+    # sorted is stable
     wrong = sorted(wrong, key=lambda x: (-x["edits"] / max(1, x["length"]), -x["edits"]))
-    caption = f"{min(MAX_WORST, len(wrong))} of {len(wrong):,} lines that are not right"
+    caption = f"{min(MAX_WORST, len(wrong))} of {len(wrong):,} lines with errors"
     rows = [
         (
             *_mark_differences(x["source"], x["targets"], x),
@@ -144,7 +144,7 @@ def worst_lines(run: RunData) -> str:
 
 
 def _mark_differences(source: str, targets: Sequence[str], entry: Entry) -> tuple[str, str, str]:
-    """Return source, right and output, marked where the latter two differ."""
+    """Return source, target and output, the latter two with their differences marked."""
     target, output = targets[0][:MAX_CHARACTERS], entry["output"][:MAX_CHARACTERS]
     if output in targets:
         target = output
@@ -162,7 +162,7 @@ def _mark_differences(source: str, targets: Sequence[str], entry: Entry) -> tupl
 
 
 def text(line: str, max_characters: int = MAX_CHARACTERS) -> str:
-    """Escape a line, and show what cannot be seen in it."""
+    """Escape a line, and make invisible characters visible."""
     cut = line[:max_characters] + "…" if len(line) > max_characters else line
     return escape(escape_invisible(cut))
 

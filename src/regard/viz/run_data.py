@@ -1,6 +1,6 @@
-"""What a run folder tells, read for its report: all that is whole, and a sentence for the rest.
+"""Reads a run folder for its report: everything intact, and a message for the rest.
 
-Files are read as they are, while a run may still write them; nothing here needs torch.
+A run may still be writing the files. Nothing here needs torch.
 """
 
 import json
@@ -22,7 +22,7 @@ Entry = dict[str, Any]
 
 @dataclass(frozen=True)
 class RunData:
-    """A run: what it was told, what it logged, how far it came, and what could not be read."""
+    """A run: its settings, its logs, its progress, and what could not be read."""
 
     name: str
     settings: Entry
@@ -37,18 +37,18 @@ class RunData:
 
     @property
     def finished(self) -> bool:
-        """Whether the last save was the end."""
+        """Whether the run has finished."""
         return self.progress.get("finished") is True
 
     @property
     def step(self) -> int:
-        """The last update that is known of."""
+        """The last known update."""
         logged = [entry["step"] for entry in (*self.updates, *self.validations)]
         return max([*logged, self.progress.get("step", 0)])
 
 
 def read_run(folder: Path) -> RunData:
-    """Read a run folder, also one of a run that still goes, was stopped, or is damaged."""
+    """Read a run folder, even if the run is not finished or files are damaged."""
     if not (folder / "settings.toml").exists() and not (folder / "log.jsonl").exists():
         raise DataError(str(folder), None, _why_no_run(folder))
     problems: list[str] = []
@@ -57,7 +57,7 @@ def read_run(folder: Path) -> RunData:
     recipe = _dict_in(metadata, "recipe") or _dict_in(_json(folder / "prepared.json", []), "recipe")
     progress = _dict_in(metadata, "progress")
     finished = progress.get("finished") is True
-    # of a run that goes on with other settings, these are of its earlier end
+    # if a finished run continues with other settings, these lines are outdated
     lines = _entries(folder / "dev.jsonl", problems) if finished else []
     return RunData(
         name=folder.absolute().name,
@@ -80,7 +80,7 @@ def read_run(folder: Path) -> RunData:
 
 
 def attention_of(sample: Any) -> Alignment | None:
-    """Return the attention of a sample; None where there is none, or none that can be drawn."""
+    """Return the attention of a sample; None if it is missing or invalid."""
     if not isinstance(sample, dict) or not sample.get("weights"):
         return None
     try:
@@ -90,7 +90,7 @@ def attention_of(sample: Any) -> Alignment | None:
 
 
 def sample_of(entry: Entry, name: str) -> Entry | None:
-    """Return a sample of a validation, if it is one."""
+    """Return a sample of a validation, if it is valid."""
     sample = entry.get(name)
     parts = ("source", "target", "output")
     whole = isinstance(sample, dict) and all(isinstance(sample.get(x), str) for x in parts)
@@ -98,7 +98,7 @@ def sample_of(entry: Entry, name: str) -> Entry | None:
 
 
 def _throughput_log(folder: Path) -> Path:
-    """Return the throughput log, under its name of regard 0.1 if there is no other."""
+    """Return the throughput log, which has another name in folders of regard 0.1."""
     log, old_log = folder / "throughput.jsonl", folder / "pace.jsonl"
     return old_log if old_log.exists() and not log.exists() else log
 
@@ -113,14 +113,14 @@ def _why_no_run(folder: Path) -> str:
 
 
 def _entries(path: Path, problems: list[str]) -> list[Entry]:
-    """Read JSON lines; the last may be half written, others that are no JSON are counted."""
+    """Read JSON lines; the last may be incomplete, other invalid ones are counted."""
     entries, bad = [], 0
     lines = _text(path, problems).split("\n")
     for line in lines:
         try:
             entry = json.loads(line) if line else None
         except (ValueError, RecursionError):
-            # what stands behind the last line end is being written
+            # an unterminated last line is still being written
             bad += line is not lines[-1]
             continue
         if isinstance(entry, dict):
@@ -161,13 +161,13 @@ def _text(path: Path, problems: list[str]) -> str:
 
 
 def _metadata(path: Path, problems: list[str]) -> Entry:
-    """Read the metadata of a state file, and none of its tensors."""
+    """Read the metadata of a state file, without its tensors."""
     if not path.exists():
         return {}
     try:
         return read_metadata(path)
     except ModelFileError:
-        problems.append(f"{path.name}: it is damaged; how far the run was saved is not known")
+        problems.append(f"{path.name}: it is damaged; the progress of the run is unknown")
         return {}
 
 
@@ -177,13 +177,13 @@ def _dict_in(tree: Entry, name: str) -> Entry:
 
 
 def _sorted_by_step(entries: list[Entry], *names: str) -> list[Entry]:
-    """Return what was logged with these numbers, in the order of its updates."""
+    """Return the entries that have these numbers, in the order of updates."""
     whole = [x for x in entries if _has_numbers(x, "step", *names) and x["step"] >= 1]
     return sorted(whole, key=lambda entry: entry["step"])
 
 
 def _has_numbers(entry: Entry, *names: str) -> bool:
-    # written so that NaN, and whole numbers beyond any float, are outside too
+    # this also excludes NaN, and integers beyond any float
     return all(
         isinstance(number := entry.get(name), int | float) and -MAX_NUMBER < number < MAX_NUMBER
         for name in names

@@ -1,7 +1,7 @@
-"""An alignment as SVG: text that scales, the same bytes for the same weights, nothing else needed.
+"""An alignment as a self-contained SVG; the same weights give the same bytes.
 
-Each cell has its weight as `data-weight`, with every digit, and its two tokens in its title. The
-paper is white whatever is behind it, so that a picture can be put anywhere.
+Each cell has its weight as `data-weight`, with all digits, and its two tokens in its title. The
+background is always white: a picture can be put anywhere.
 """
 
 import textwrap
@@ -17,21 +17,21 @@ from regard.viz.alignment import ATTENTION, Alignment
 from regard.viz.colors import css, ink, percent, ramp
 
 CELL_WIDTH, CELL_HEIGHT = 36, 26
-"""Units of a cell of the picture."""
+"""Size of a cell in SVG units."""
 
 FONT_SIZE, LETTER_WIDTH = 14, 8.4
-"""Height of the letters, and the width that one column of a terminal is taken to have."""
+"""Font size, and the assumed width of one terminal cell of text."""
 
 MARGIN, MIN_WIDTH, MAX_LABEL = 12, 420, 24
 MAX_HORIZONTAL, LABEL_ANGLE = 4, -45
-"""Source labels up to so many letters lie level; longer ones rise at an angle."""
+"""Source labels up to this many cells are horizontal; longer ones are rotated."""
 
 FONTS = "'Noto Sans','Noto Sans CJK SC','Noto Naskh Arabic',system-ui,sans-serif"
 INK, GRAY = "#1a1a1a", "#555555"
 
 
 class _Layout(NamedTuple):
-    """Where things stand."""
+    """Positions and sizes of the parts of a picture."""
 
     left: float
     top: float
@@ -43,7 +43,7 @@ class _Layout(NamedTuple):
 
 
 def to_svg(alignment: Alignment, lines: Sequence[str] = (), caption: str = ATTENTION) -> str:
-    """Draw the weights as colored cells with percentages, under their two lines, over a caption."""
+    """Draw the weights as colored cells with percentages, below the lines and above a caption."""
     source, target = (
         [fit(visible_token(token), MAX_LABEL) for token in tokens]
         for tokens in (alignment.source, alignment.target)
@@ -67,7 +67,7 @@ def to_svg(alignment: Alignment, lines: Sequence[str] = (), caption: str = ATTEN
 
 
 def describe(alignment: Alignment, caption: str = ATTENTION) -> str:
-    """Say in words what the picture shows: the largest weight of each row."""
+    """Describe the picture in words: the largest weight of each row."""
     sentences = [caption]
     for row, token in enumerate(alignment.target):
         column = alignment.largest(row)
@@ -89,7 +89,7 @@ def _lay_out(
     angle = 0 if longest <= MAX_HORIZONTAL else LABEL_ANGLE
     turned = angle * pi / 180
     risen = FONT_SIZE + 8 + LETTER_WIDTH * longest * -sin(turned)
-    # what leans over the last column needs room to its right
+    # rotated labels may extend beyond the last column
     overhangs = [LETTER_WIDTH * cell_len(label) * cos(turned) for label in source]
     ends = [(n + 0.5) * CELL_WIDTH + long for n, long in enumerate(overhangs if angle else [])]
     inside = max([CELL_WIDTH * len(source), *ends])
@@ -147,7 +147,7 @@ def _number(weight: float, x: float, y: float) -> str:
 
 
 def _key_and_caption(layout: _Layout) -> Iterator[str]:
-    """Draw the key and the caption."""
+    """Draw the color key and the caption."""
     y = layout.height - MARGIN - (FONT_SIZE + 3) * len(layout.caption) - FONT_SIZE - 10
     for step in range(5):
         color, x = ramp(step / 4), MARGIN + step * CELL_WIDTH

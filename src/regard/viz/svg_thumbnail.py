@@ -1,4 +1,4 @@
-"""An alignment as a small picture among others: no numbers, its letters in the page's own color."""
+"""An alignment as a small SVG within a page: no numbers, letters in the page's color."""
 
 from html import escape
 
@@ -11,18 +11,18 @@ from regard.viz.svg_heatmap import describe
 
 CELL, FONT_SIZE, LETTER_WIDTH, MAX_LABEL = 18, 12, 7.4, 12
 MIN_DRAWN_WEIGHT = 0.02
-"""Weights below this are as violet as none, to the eye."""
+"""Weights below this look the same as zero and are not drawn."""
 
 
 def thumbnail(alignment: Alignment) -> str:
-    """Draw the weights as colored cells; each that is not nothing tells its number in its title."""
+    """Draw the weights as colored cells; the title of each visible cell has its weight."""
     source, target = (
         [fit(visible_token(token), MAX_LABEL) for token in tokens]
         for tokens in (alignment.source, alignment.target)
     )
     left = round(LETTER_WIDTH * max(map(cell_len, target), default=0) + 6)
     widest = max(map(cell_len, source), default=0)
-    # one Chinese character stands; what is longer is turned
+    # longer labels than one Chinese character are rotated
     turned = widest > 2
     top = round(LETTER_WIDTH * widest + 6) if turned else FONT_SIZE + 6
     columns, rows = CELL * len(source), CELL * len(target)

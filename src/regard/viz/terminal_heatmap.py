@@ -1,7 +1,7 @@
-"""An alignment as a heatmap in the terminal: a row for each target token, a column for each source.
+"""An alignment as a heatmap for the terminal: a row per target token, a column per source token.
 
-Source labels are cut to their columns and spelled out below; no cell is ever broken. Nothing here
-prints, and whether there may be color is the caller's to know.
+Source labels are cut to their columns and spelled out below; no cell is split. Nothing here prints;
+the caller decides about colors.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,37 +17,37 @@ from regard.viz.colors import ink, nearest_of_256, percent, ramp
 
 MIN_WIDTH = 24
 SHADES = " ░▒▓█"
-# least and most cells of a column, a space included: roomy ones first. Numbers need four.
+# minimum and maximum cells of a column, a space included, widest first; numbers need four
 COLUMN_SIZES = ((4, 17), (4, 11), (4, 7), (2, 7))
 MIN_NUMBER_CELLS = 4
 INDEXED_COLOR = 8
-"""Bits of a color that is one of 256."""
+"""Bits of a color of 256."""
 
 
 class Label(NamedTuple):
-    """A token made visible_token, and what of it fits."""
+    """A token with invisible characters shown, and the part of it that fits."""
 
     full_text: str
     display_text: str
     isolated: bool
 
     def padded(self, width: int, right: bool = False) -> str:
-        """Fill up with spaces, which stay outside of what may run from right to left."""
+        """Pad with spaces, which stay outside of right-to-left text."""
         space = " " * (width - cell_len(self.display_text))
         return (
             space + self.text(self.display_text) if right else self.text(self.display_text) + space
         )
 
     def text(self, part: str) -> str:
-        """Keep the direction of a part to itself, where any label of the picture needs it."""
+        """Isolate the direction of a text, if any label of the picture is right-to-left."""
         return isolate(part) if self.isolated else part
 
 
 def render(alignment: Alignment, *, color: int, width: int | None = None) -> str:
     """Draw the weights as colored blocks with percentages, or as shades of gray characters.
 
-    A `color` of 8 bits is one of 256, any other has all its shades, and 0 or False is none. Without
-    a width it is the terminal's. Columns that do not fit are counted, not drawn.
+    A `color` of 8 bits means 256 colors, any other number true color, and 0 or False none. The
+    default width is that of the terminal. Columns that do not fit are counted, not drawn.
     """
     width = max(MIN_WIDTH, get_terminal_size().columns if width is None else width)
     source, target = (
@@ -92,7 +92,7 @@ def _cell(weight: float, size: int, color: int, numbers: bool) -> str:
 
 
 def _colored_cell(weight: float, text: str, size: int, color: int) -> str:
-    """Write on the weight's color, and end the color with the cell."""
+    """Write a text on the weight's color, and reset the color after the cell."""
     background = ramp(weight)
     if color == INDEXED_COLOR:
         number, background = nearest_of_256(background)
@@ -104,7 +104,7 @@ def _colored_cell(weight: float, text: str, size: int, color: int) -> str:
 
 
 def _legend(what: str, labels: Sequence[Label], width: int) -> Iterator[str]:
-    """Spell out the labels that were cut, by their number from 1."""
+    """Spell out the labels that were cut, numbered from 1."""
     cut_labels = [
         (number, label)
         for number, label in enumerate(labels, 1)
@@ -123,7 +123,7 @@ def _legend(what: str, labels: Sequence[Label], width: int) -> Iterator[str]:
 
 
 def _color_key(color: int) -> str:
-    """Say what the colors or shades stand for."""
+    """Return the key of the colors or shades."""
     weights = [index / (len(SHADES) - 1) for index in range(len(SHADES))]
     if color:
         return "".join(_colored_cell(w, f"{100 * w:3.0f}", 4, color) for w in weights) + " %"

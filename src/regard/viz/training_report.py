@@ -1,4 +1,4 @@
-"""The report of a run: one page that needs no network, made from what its folder holds."""
+"""The report of a run: one self-contained page made from its run folder."""
 
 from collections.abc import Iterator
 from math import inf
@@ -46,11 +46,11 @@ summary { cursor: pointer; color: var(--accent); }
 """.lstrip()
 
 PERCENTAGES = ("exact", "bleu", "chrf")
-"""Scores that no output can have more than 100 of; of errors there may be any number."""
+"""Scores of at most 100; error rates have no upper bound."""
 
 
 def to_report(run: RunData) -> str:
-    """Tell of a run what there is to tell."""
+    """Return the report of a run as HTML."""
     sections = (
         _head(run),
         _charts_section(run),
@@ -91,7 +91,7 @@ def _facts(run: RunData) -> Iterator[tuple[str, str]]:
             f"{best:.4g}{when}, of {len(run.validations):,} validations",
         )
         if signature := run.validations[-1].get("signature"):
-            yield "its recipe", f"<code>{text(str(signature))}</code>, decoded greedily"
+            yield "signature", f"<code>{text(str(signature))}</code>, decoded greedily"
     else:
         yield "validations", "none yet"
     if run.throughput:
@@ -101,11 +101,11 @@ def _facts(run: RunData) -> Iterator[tuple[str, str]]:
         sources = f"{text(str(dev))} source{'s' * (dev != 1)}"
         fingerprints = _fingerprints(run)
         same = " (the same pairs)" * (fingerprints.get("pairs", 0) == fingerprints.get("dev"))
-        yield "pairs", f"{count:,} learned from, validated on {sources}{same}"
+        yield "pairs", f"{count:,} for training, {sources} for validation{same}"
 
 
 def _fingerprints(run: RunData) -> dict[str, Any]:
-    """Return the fingerprints of a run's pairs, those of its end or those it began with."""
+    """Return the fingerprints of a run's pairs, from its summary or its recipe."""
     recorded = {**run.recipe, **run.summary}
     return {name: recorded[name] for name in ("pairs", "dev") if name in recorded}
 
@@ -121,7 +121,7 @@ def _charts_section(run: RunData) -> str:
     scores = [(x["step"], x["score"]) for x in run.validations]
     speeds = [(x["step"], x["tokens_per_second"]) for x in run.throughput]
     charts = (
-        Chart("Training loss of a word", losses, "{:.3f}".format),
+        Chart("Training loss per token", losses, "{:.3f}".format),
         Chart(
             f"{_metric(run)} on the validation set",
             scores,
@@ -130,7 +130,7 @@ def _charts_section(run: RunData) -> str:
             upper_bound=100.0 if _metric(run) in PERCENTAGES else inf,
         ),
         Chart("Learning rate", rates, from_zero=True),
-        Chart("Tokens a second", speeds, "{:,.0f}".format, from_zero=True),
+        Chart("Tokens per second", speeds, "{:,.0f}".format, from_zero=True),
     )
     html = "".join(map(draw_chart, charts))
     return f'<section><h2>Curves</h2><div class="curves">{html}</div></section>'
@@ -147,7 +147,7 @@ def _scores_section(run: RunData) -> str:
         if isinstance(x["value"], int | float)
     ]
     caption = "The finished model on the validation set, as it is used."
-    html = table(caption, ("value", "score", "recipe"), rows, 1)
+    html = table(caption, ("value", "score", "signature"), rows, 1)
     return f"<section><h2>Scores</h2>{html}</section>"
 
 

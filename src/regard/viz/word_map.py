@@ -1,4 +1,4 @@
-"""Words where they stand in a plane, as SVG."""
+"""Words at their positions in a plane, as SVG."""
 
 from collections.abc import Sequence
 from html import escape
@@ -12,9 +12,9 @@ SIDE, MARGIN, SIZE = 900, 60, 12
 
 
 def to_word_map(words: Sequence[str], positions: Float[np.ndarray, "N 2"], caption: str) -> str:
-    """Draw each word at its place in the order along either axis.
+    """Draw each word at its rank along either axis.
 
-    So the words are spread evenly, and what lies far out does not push the others together.
+    Ranks spread the words evenly: outliers do not push the others together.
     """
     order = positions.argsort(axis=0, kind="stable").argsort(axis=0)
     xy = MARGIN + order / max(1, len(positions) - 1) * (SIDE - 2 * MARGIN)

@@ -164,7 +164,7 @@ def test_the_report_draws_what_was_found():
     assert render(found).splitlines() == [
         "pairs        5",
         "sources      3 different, 1 with several targets",
-        "dev          2 pairs: 1 are among these, 2 have a source that is",
+        "dev          2 pairs: 1 are also in this set, 2 share a source with it",
         "bad lines    1 (0 blank, 0 with one side blank)",
         "  train.tsv, line 6: the line has no tab",
         "duplicates   1",
