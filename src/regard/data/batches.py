@@ -72,7 +72,7 @@ def make_batch(corpus: Corpus, indexes: Sequence[int] | NDArray[Any]) -> Batch:
 def _pad(
     lines: NDArray[Any], lengths: NDArray[Any]
 ) -> tuple[Int64[Tensor, "B S"], Bool[Tensor, "B S"]]:
-    """Fill up with PAD; at least one position, so that a source without any is a tensor too."""
+    """Pad lines to a tensor and its mask; an empty line still has one position."""
     mask = np.arange(max(1, lengths.max())) < lengths[:, None]
     ids = np.full(mask.shape, PAD, dtype=np.int64)
     ids[mask] = lines

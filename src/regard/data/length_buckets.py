@@ -119,7 +119,7 @@ def _by_length(
 
     With n batches to come, about 2√n strips of similar weight leave the least padding on both sides
     together: finer strips scatter the sources, coarser ones the targets. Every second strip runs
-    back, so that a batch across two strips does not join the shortest sources to the longest. The
+    back: a batch across two strips then does not join the shortest sources to the longest. The
     phase, 0 to 1, moves the borders: otherwise the same rows would share batches in every epoch.
     """
     tokens = np.bincount(target, weights=np.maximum(source, target) + 1)

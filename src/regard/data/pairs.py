@@ -30,7 +30,7 @@ _FORBIDDEN = (("\0", "NUL"), ("\n", "a line end"), ("[\ud800-\udfff]", "a lone s
 @final
 @dataclass(frozen=True)
 class Pair:
-    """A source and its target, and where they stand; in parallel files, where the source does."""
+    """A source and its target, with their file and line; of parallel files, those of the source."""
 
     source: str
     target: str

@@ -20,11 +20,6 @@ NUM_HASHES = 1 << 64
 Hashes = NDArray[np.uint64]
 
 
-def source_hash(source: str) -> int:
-    """Return the hash of a source, which does not depend on its position in the file."""
-    return int(source_hashes([source])[0])
-
-
 def source_hashes(sources: Iterable[str]) -> Hashes:
     """Return the hash of each source."""
     digests = b"".join([blake2b(x.encode(), digest_size=8).digest() for x in sources])

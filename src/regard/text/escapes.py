@@ -6,7 +6,7 @@ ESCAPE = "␛"
 
 
 def escape(text: str, marks: str) -> str:
-    """Write ␛0 for ␛, ␛1 for the first of the marks, ␛2 for the second, so that none is left."""
+    """Write ␛0 for ␛, ␛1 for the first of the marks, ␛2 for the second …"""
     for i, mark in enumerate(ESCAPE + marks):
         text = text.replace(mark, f"{ESCAPE}{i}")
     return text

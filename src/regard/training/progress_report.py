@@ -1,4 +1,4 @@
-"""Progress reports: what the training loop reports, to nobody, to one report or to several.
+"""Progress reports: what the training loop reports to the terminal, log files and TensorBoard.
 
 No report influences the run.
 """

@@ -47,7 +47,7 @@ class Alignment:
                 f"but it must be {_format_shape(shape)}: "
                 "a row for each target token, a column for each source token"
             )
-        # written so that NaN is outside too
+        # this also excludes NaN
         inside = (self.weights >= -ROUNDING) & (self.weights <= 1 + ROUNDING)
         if not inside.all():
             row, column = np.argwhere(~inside)[0]

@@ -36,7 +36,7 @@ def test_symbols_begin_with_their_vectors_in_one_scale(vectors, capsys):
     assert weight.shape[1] == 4
     for symbol in "123":
         (at,) = side.vocabulary.encode([symbol])
-        expected = torch.from_numpy(known.numbers[known.rows[symbol]] * scale)
+        expected = torch.from_numpy(known.numbers[known.row_of_word[symbol]] * scale)
         assert torch.allclose(weight[at], expected, atol=1e-5)
 
 
