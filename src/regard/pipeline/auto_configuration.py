@@ -32,6 +32,8 @@ MIN_BFLOAT16_WIDTH = 256
 """From this width on, matrix products dominate an update, and bfloat16 on a CPU saves time."""
 
 T = TypeVar("T")
+Rules = Iterator[tuple[str, Any, str]]
+"""Settings of a section by name, each with its value and the reason."""
 
 
 class AutoSetting(NamedTuple):
@@ -85,10 +87,8 @@ def auto_configure(
         raise ConfigError("model", [messages.preset_with_parts(setting)])
     parts: Tree = {}
     if name is None and not has_whole_model:
-        name, reason = (
-            "bahdanau2015",
-            f"it learns from {profile.pairs:,} pairs and shows its attention",
-        )
+        name = "bahdanau2015"
+        reason = f"it learns from {profile.pairs:,} pairs and shows its attention"
         reasons.append(AutoSetting("model.preset", name, reason))
         has_explicit_layers = "num_layers" in {*model, *_section(model, "encoder")}
         if not (paper or has_explicit_layers or _targets_are_sentences(profile, tree)):
@@ -130,7 +130,7 @@ def _section(tree: Tree, name: str) -> Tree:
     return section if isinstance(section, dict) else {}
 
 
-def _fill(tree: Tree, section: str, rules: Iterator[tuple[str, Any, str]]) -> list[AutoSetting]:
+def _fill(tree: Tree, section: str, rules: Rules) -> list[AutoSetting]:
     """Fill in what the rules yield, except explicit settings."""
     automatic = []
     for name, value, reason in rules:
@@ -140,7 +140,7 @@ def _fill(tree: Tree, section: str, rules: Iterator[tuple[str, Any, str]]) -> li
     return automatic
 
 
-def _text_rules(profile: CorpusProfile, tree: Tree) -> Iterator[tuple[str, Any, str]]:
+def _text_rules(profile: CorpusProfile, tree: Tree) -> Rules:
     kinds = {}
     shared = (
         tree["text"].get("shared_vocabulary")
@@ -162,11 +162,8 @@ def _text_rules(profile: CorpusProfile, tree: Tree) -> Iterator[tuple[str, Any, 
         yield name, kind, reason
         if kinds[name] in SUBWORDS:
             size = _by_num_pairs(profile, {5000: 1000, 20_000: 2000, 200_000: 4000}, 8000)
-            yield (
-                f"{name}_vocabulary_size",
-                size,
-                f"{profile.pairs:,} pairs suffice for about this many pieces",
-            )
+            reason = f"{profile.pairs:,} pairs suffice for about this many pieces"
+            yield f"{name}_vocabulary_size", size, reason
     if profile.pairs >= 1000 and any(kind not in SUBWORDS for kind in kinds.values()):
         yield "min_count", 2, "tokens that occur once train the unknown token"
     if _section(tree, "model").get("tied_embeddings") == "all":
@@ -184,6 +181,7 @@ def _by_num_pairs(profile: CorpusProfile, steps: Mapping[int, T], beyond: T) -> 
 
 
 def _choose_tokenizer(side: SideProfile, other: SideProfile) -> tuple[str, str]:
+    num_words = len(side.words)
     if side.share_with_spaces < 0.05:
         return "characters", f"{side.share_with_spaces:.0%} of the lines contain spaces"
     if side.mean_word_length <= 2.5 and len(side.words) <= 1000 and side.mean_words >= 2:
@@ -193,28 +191,21 @@ def _choose_tokenizer(side: SideProfile, other: SideProfile) -> tuple[str, str]:
     if side.mean_words < 3:
         return "characters", f"a line has {side.mean_words:.1f} words on average"
     if len(side.words) <= 300 or (len(side.words) <= 2000 and side.mean_word_count >= 10):
-        return (
-            "words",
-            f"there are {len(side.words):,} words, each {side.mean_word_count:.0f} times",
-        )
-    num_words = (
-        f"{'more than ' * (len(side.words) >= MAX_WORDS)}{min(len(side.words), MAX_WORDS):,}"
-    )
-    return "unigram", f"there are {num_words} words, too many to learn one by one"
+        return "words", f"there are {num_words:,} words, each {side.mean_word_count:.0f} times"
+    more = "more than " * (num_words >= MAX_WORDS)
+    num_words = min(num_words, MAX_WORDS)
+    return "unigram", f"there are {more}{num_words:,} words, too many to learn one by one"
 
 
-def _data_rules(profile: CorpusProfile, tree: Tree) -> Iterator[tuple[str, Any, str]]:
+def _data_rules(profile: CorpusProfile, tree: Tree) -> Rules:
     """Yield length limits that leave out lines which would fill a batch by themselves."""
     for name, side in (("source", profile.source), ("target", profile.target)):
         max_tokens = _max_tokens(side, tree["text"].get(name))
         if max_tokens > 512:
             continue
         # new inputs may be longer than any training line
-        yield (
-            f"max_{name}_length",
-            max(32, 2 * max_tokens),
-            f"the longest line has {max_tokens} tokens",
-        )
+        reason = f"the longest line has {max_tokens} tokens"
+        yield f"max_{name}_length", max(32, 2 * max_tokens), reason
 
 
 def _max_tokens(side: SideProfile, kind: object) -> int:
@@ -269,13 +260,9 @@ class _ModelSection:
 
     def problems(self) -> list[str]:
         """Say what is wrong with each size by itself, otherwise with all of them together."""
-        problems = [
-            unknown_setting(f"model.{k}", [f"model.{x}"]) for k, x in self.misspelled.items()
-        ]
-        problems += [
-            p for key, value in self.sizes.items() for p in self._size_problems(key, value)
-        ]
-        return problems or [f"model: {problem}" for problem in self._preset_problems(self.sizes)]
+        wrong = [unknown_setting(f"model.{k}", [f"model.{x}"]) for k, x in self.misspelled.items()]
+        wrong += [p for key, value in self.sizes.items() for p in self._size_problems(key, value)]
+        return wrong or [f"model: {problem}" for problem in self._preset_problems(self.sizes)]
 
     def _size_problems(self, key: str, value: Any) -> list[str]:
         hint = get_type_hints(self.make)[key]
@@ -344,9 +331,7 @@ def _max_positions(tree: Tree) -> int:
     return max(length for length in (*lengths, 31) if isinstance(length, int)) + 1
 
 
-def _train_rules(
-    profile: CorpusProfile, tree: Tree, on_gpu: bool
-) -> Iterator[tuple[str, Any, str]]:
+def _train_rules(profile: CorpusProfile, tree: Tree, on_gpu: bool) -> Rules:
     kinds = tree["text"]
     tokens = profile.pairs * max(
         _mean_tokens(profile.source, kinds.get("source")),
@@ -377,11 +362,7 @@ def _train_rules(
     elif on_gpu:
         yield "learning_rate", 0.001, "the largest at which wide recurrent models are stable"
     else:
-        yield (
-            "learning_rate",
-            0.002,
-            "the largest at which recurrent models of these sizes are stable",
-        )
+        yield "learning_rate", 0.002, "the largest at which models of this size are stable"
     yield "schedule", "cosine", "the last updates are the smallest"
     yield "warmup_steps", min(500, steps // 20), "the first updates are small"
     if on_gpu:
@@ -408,7 +389,7 @@ def _targets_are_sentences(profile: CorpusProfile, tree: Tree) -> bool:
     return bool(kinds & {"words", *SUBWORDS}) and profile.target.mean_words >= 4
 
 
-def _search_rules(profile: CorpusProfile, tree: Tree) -> Iterator[tuple[str, Any, str]]:
+def _search_rules(profile: CorpusProfile, tree: Tree) -> Rules:
     max_length = tree["data"].get("max_target_length", 512)
     yield "max_length", max_length, "no output needs more"
     yield "beam_size", 5, "a little better than greedy"
