@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 Normalization = Literal["NFC", "NFD", "NFKC", "none"]
 """Unicode normalization forms; none leaves lines as they are."""
 
-SubwordName = Literal["unigram", "bpe"]
+SubwordAlgorithm = Literal["unigram", "bpe"]
 """Tokenizers that are learned, by sentencepiece."""
 
 TokenizerName = Literal["characters", "words", "whitespace", "tagged", "phonemes", "unigram", "bpe"]

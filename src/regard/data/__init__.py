@@ -1,4 +1,4 @@
 """From pairs of lines to batches: readers, the checker, corpora on disk, buckets by length.
 
-Importing the room imports neither torch nor NumPy; `batches` alone needs torch.
+Importing this package imports neither torch nor NumPy; only `batches` needs torch.
 """

@@ -1,4 +1,4 @@
-"""Rows of a corpus as tensors: the only file of the room that needs torch. Nothing is cut here."""
+"""Rows of a corpus as padded tensors. No other module of this package needs torch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -18,7 +18,7 @@ from regard.special_tokens import BOS, EOS, PAD
 @final
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Lines side by side, filled up on the right with PAD; True in a mask is a true position.
+    """Lines of a batch, padded on the right; masks are True except at padding.
 
     fed = BOS y_1 … y_n      target = y_1 … y_n EOS
     """
@@ -31,12 +31,12 @@ class Batch:
 
     @property
     def num_tokens(self) -> int:
-        """Count the true target tokens, EOS too; on a device this waits for it."""
+        """Count the target tokens, EOS included; for a batch on a device, this waits for it."""
         return int(self.target_mask.sum())
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """How many rows, how wide the sources are, how wide the targets."""
+        """Number of rows, source length and target length, padding included."""
         return *self.source.shape, self.target.shape[1]
 
     def padded_to(self, rows: int, source: int, target: int) -> "Batch":
@@ -57,22 +57,22 @@ class Batch:
 
 
 def make_batch(corpus: Corpus, indexes: Sequence[int] | NDArray[Any]) -> Batch:
-    """Read rows of a corpus and lay them side by side."""
+    """Read rows of a corpus and pad them to tensors."""
     rows = np.asarray(indexes)
     sources, targets = corpus.read(rows)
-    source, source_mask = _padded(sources, corpus.source_lengths[rows])
+    source, source_mask = _pad(sources, corpus.source_lengths[rows])
     lengths = corpus.target_lengths[rows]
-    target, target_mask = _padded(np.insert(targets, np.cumsum(lengths), EOS), lengths + 1)
+    target, target_mask = _pad(np.insert(targets, np.cumsum(lengths), EOS), lengths + 1)
     fed = torch.full_like(target, BOS)
     # after the last token comes PAD, not EOS
     fed[:, 1:] = target[:, :-1].masked_fill(~target_mask[:, 1:], PAD)
     return Batch(source, source_mask, fed, target, target_mask)
 
 
-def _padded(
+def _pad(
     lines: NDArray[Any], lengths: NDArray[Any]
 ) -> tuple[Int64[Tensor, "B S"], Bool[Tensor, "B S"]]:
-    """Fill up with PAD; at least one position, so that a source without any is a tensor too."""
+    """Pad lines to a tensor and its mask; an empty line still has one position."""
     mask = np.arange(max(1, lengths.max())) < lengths[:, None]
     ids = np.full(mask.shape, PAD, dtype=np.int64)
     ids[mask] = lines

@@ -1,7 +1,6 @@
 """Report on a file of pairs before training; refuses nothing.
 
-One pass. Memory holds two hashes of eight bytes for each pair, its lengths and its line number,
-however long the lines.
+One pass. For each pair, memory holds two hashes of eight bytes, two lengths and a line number.
 """
 
 import json
@@ -22,7 +21,7 @@ from regard.data.unusual_characters import KINDS, unusual_characters_in
 from regard.errors import DataError
 
 EXAMPLES = 5
-"""How many examples of each kind are shown."""
+"""Examples that the report shows of each kind."""
 
 BINS = 10
 
@@ -33,7 +32,7 @@ SLACK characters more: short lines may differ freely."""
 
 @final
 @dataclass(frozen=True)
-class ReportEntry:
+class Occurrences:
     """Number of lines of one kind, and the first few of them."""
 
     count: int
@@ -45,7 +44,7 @@ class ReportEntry:
 class SideStatistics:
     """One side of all pairs, its lengths in characters.
 
-    `starts` are where the bins of the histogram begin; the last goes on to the maximum.
+    `starts` are the lower edges of the histogram's bins; the last bin ends at the maximum.
     """
 
     minimum: int
@@ -60,7 +59,7 @@ class SideStatistics:
 @final
 @dataclass(frozen=True)
 class Overlap:
-    """How much of a validation set was in the training set."""
+    """How much of a validation set is in the training set."""
 
     dev_pairs: int
     same_pairs: int
@@ -73,18 +72,18 @@ class CorpusReport:
     """The whole report; `source` and `target` are None if no pair could be read."""
 
     pairs: int
-    bad_lines: ReportEntry
+    bad_lines: Occurrences
     blank_lines: int
     one_sided_lines: int
-    duplicates: ReportEntry
+    duplicates: Occurrences
     sources: int
     sources_with_several_targets: int
     overlap: Overlap | None
     source: SideStatistics | None
     target: SideStatistics | None
     usual_ratio: float | None
-    ratio_outliers: ReportEntry
-    unusual: dict[str, ReportEntry]
+    ratio_outliers: Occurrences
+    unusual: dict[str, Occurrences]
 
     def to_json(self) -> dict[str, Any]:
         """Return plain lists and dictionaries."""
@@ -96,7 +95,7 @@ def check(
     problems: Iterable[DataError] = (),
     dev: Iterable[Pair] | None = None,
 ) -> CorpusReport:
-    """Check every pair once; errors come among the pairs, as from `scan`, or in `problems`."""
+    """Check every pair; errors may come among the pairs, as from `scan`, or in `problems`."""
     tally = _Tally()
     for entry in chain(pairs, problems):
         if isinstance(entry, DataError):
@@ -107,25 +106,25 @@ def check(
 
 
 @final
-class _Examples:
-    """A count and the first few."""
+class _OccurrenceCounter:
+    """Counts occurrences and keeps the first few."""
 
     def __init__(self) -> None:
         self.count = 0
-        self.first: list[str] = []
+        self.examples: list[str] = []
 
     def add(self, example: str) -> None:
         self.count += 1
         if self.count <= EXAMPLES:
-            self.first.append(example)
+            self.examples.append(example)
 
-    def entry(self) -> ReportEntry:
-        return ReportEntry(self.count, tuple(self.first))
+    def occurrences(self) -> Occurrences:
+        return Occurrences(self.count, tuple(self.examples))
 
 
 @final
 class _Hashes:
-    """Hashes of sources and pairs, to find the same ones in any number of lines."""
+    """Hashes of sources and pairs, to find duplicates in any number of lines."""
 
     def __init__(self) -> None:
         self.sources = array("Q")
@@ -139,8 +138,8 @@ class _Hashes:
         return hashes
 
     def add(self, pair: Pair) -> None:
-        source = blake2b(_bytes(pair.source), digest_size=8).digest()
-        both = blake2b(source + _bytes(pair.target), digest_size=8).digest()
+        source = blake2b(_encode_text(pair.source), digest_size=8).digest()
+        both = blake2b(source + _encode_text(pair.target), digest_size=8).digest()
         self.sources.append(int.from_bytes(source, "little"))
         self.pairs.append(int.from_bytes(both, "little"))
 
@@ -152,7 +151,7 @@ class _Hashes:
         )
 
 
-def _bytes(text: str) -> bytes:
+def _encode_text(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
@@ -170,15 +169,15 @@ class _SideTally:
         self.spaced += " " in text.strip()
         self.alphabet.update(text)
 
-    def side(self) -> SideStatistics | None:
+    def statistics(self) -> SideStatistics | None:
         if not self.lengths:
             return None
         lengths = np.array(self.lengths)
-        minimum, *quartiles, most, maximum = np.quantile(
+        minimum, *quartiles, percentile_99, maximum = np.quantile(
             lengths, [0, 0.25, 0.5, 0.75, 0.99, 1], method="inverted_cdf"
         ).tolist()
         # one very long line must not squeeze the others into one bin: the last bin is open-ended
-        width = -(-(most + 1 - minimum) // (BINS - 1))
+        width = -(-(percentile_99 + 1 - minimum) // (BINS - 1))
         starts = [minimum + width * bin for bin in range(BINS)]
         counts, _ = np.histogram(lengths, [*starts, max(maximum, starts[-1]) + 1])
         return SideStatistics(
@@ -197,12 +196,12 @@ class _Tally:
     """Counts over the lines so far."""
 
     def __init__(self) -> None:
-        self.bad, self.problems = _Examples(), Counter[str]()
+        self.bad, self.problems = _OccurrenceCounter(), Counter[str]()
         self.hashes = _Hashes()
         self.source, self.target = _SideTally(), _SideTally()
         self.files: dict[str, int] = {}
         self.file, self.line = array("i"), array("q")
-        self.unusual = {kind: _Examples() for kind in KINDS}
+        self.unusual = {kind: _OccurrenceCounter() for kind in KINDS}
 
     def add_problem(self, error: DataError) -> None:
         self.bad.add(str(error))
@@ -215,7 +214,7 @@ class _Tally:
         self.line.append(pair.line)
         self.source.add(pair.source)
         self.target.add(pair.target)
-        # a line counts once for each kind, whichever side it is on
+        # a kind counts once per line, even if it is on both sides
         kinds = dict(unusual_characters_in(pair.target)) | dict(unusual_characters_in(pair.source))
         for kind, what in kinds.items():
             self.unusual[kind].add(f"{pair.file}, line {pair.line}: {what}")
@@ -226,91 +225,95 @@ class _Tally:
         num_targets = np.unique(np.array(self.hashes.sources)[first], return_counts=True)[1]
         return CorpusReport(
             pairs=len(self.line),
-            bad_lines=self.bad.entry(),
+            bad_lines=self.bad.occurrences(),
             blank_lines=self.problems[BLANK],
             one_sided_lines=self.problems[BLANK_SOURCE] + self.problems[BLANK_TARGET],
             duplicates=duplicates,
             sources=len(num_targets),
             sources_with_several_targets=int((num_targets > 1).sum()),
             overlap=None if dev is None else self.hashes.overlap(dev),
-            source=self.source.side(),
-            target=self.target.side(),
+            source=self.source.statistics(),
+            target=self.target.statistics(),
             usual_ratio=usual,
             ratio_outliers=outliers,
-            unusual={kind: examples.entry() for kind, examples in self.unusual.items()},
+            unusual={kind: counter.occurrences() for kind, counter in self.unusual.items()},
         )
 
-    def _duplicates(self) -> tuple[NDArray[np.intp], ReportEntry]:
-        """Return the row of each different pair, and the rows that repeat one."""
+    def _duplicates(self) -> tuple[NDArray[np.intp], Occurrences]:
+        """Return the first row of each distinct pair, and the rows that repeat one."""
         _, first, same = np.unique(self.hashes.pairs, return_index=True, return_inverse=True)
         repeated = np.flatnonzero(first[same] != np.arange(len(same)))
         examples = [
-            f"{self._place(i)}: as {self._place(first[same[i]])}" for i in repeated[:EXAMPLES]
+            f"{self._location(i)}: as {self._location(first[same[i]])}" for i in repeated[:EXAMPLES]
         ]
-        return first, ReportEntry(len(repeated), tuple(examples))
+        return first, Occurrences(len(repeated), tuple(examples))
 
-    def _ratios(self) -> tuple[float | None, ReportEntry]:
+    def _ratios(self) -> tuple[float | None, Occurrences]:
         if not self.line:
-            return None, ReportEntry(0, ())
+            return None, Occurrences(0, ())
         source, target = np.array(self.source.lengths), np.array(self.target.lengths)
         usual = float(np.median(target / np.maximum(source, 1)))
         expected = usual * source
         far = (target > RATIO * expected + SLACK) | (expected > RATIO * target + SLACK)
         rows = np.flatnonzero(far)
         examples = [
-            f"{self._place(i)}: {source[i]} characters against {target[i]}" for i in rows[:EXAMPLES]
+            f"{self._location(i)}: {source[i]} characters against {target[i]}"
+            for i in rows[:EXAMPLES]
         ]
-        return usual, ReportEntry(len(rows), tuple(examples))
+        return usual, Occurrences(len(rows), tuple(examples))
 
-    def _place(self, row: int) -> str:
+    def _location(self, row: int) -> str:
         return f"{list(self.files)[self.file[row]]}, line {self.line[row]}"
 
 
 def render(report: CorpusReport) -> str:
     """Draw the report as plain text."""
-    rows = [
+    lines = [
         f"pairs        {report.pairs:,}",
         f"sources      {report.sources:,} different, "
         f"{report.sources_with_several_targets:,} with several targets",
     ]
     if overlap := report.overlap:
-        rows.append(
-            f"dev          {overlap.dev_pairs:,} pairs: {overlap.same_pairs:,} are among these, "
-            f"{overlap.same_sources:,} have a source that is"
+        lines.append(
+            f"dev          {overlap.dev_pairs:,} pairs: {overlap.same_pairs:,} are also in this "
+            f"set, {overlap.same_sources:,} share a source with it"
         )
     blank = f" ({report.blank_lines:,} blank, {report.one_sided_lines:,} with one side blank)"
-    rows += _rendered("bad lines    ", report.bad_lines, blank)
-    rows += _rendered("duplicates   ", report.duplicates)
+    lines += _format_occurrences("bad lines    ", report.bad_lines, blank)
+    lines += _format_occurrences("duplicates   ", report.duplicates)
     for name, side in (("source", report.source), ("target", report.target)):
         if side is not None:
-            rows += _histogram(name, side)
+            lines += _format_side(name, side)
     if report.usual_ratio is not None:
         usual = f" (usually {report.usual_ratio:.2f} target characters per source character)"
-        rows += _rendered("outliers     ", report.ratio_outliers, usual)
-    for kind, entry in report.unusual.items():
-        if entry.count:
-            rows += _rendered(f"unusual      {KINDS[kind]}: ", entry)
-    return "\n".join(rows) + "\n"
+        lines += _format_occurrences("outliers     ", report.ratio_outliers, usual)
+    for kind, occurrences in report.unusual.items():
+        if occurrences.count:
+            lines += _format_occurrences(f"unusual      {KINDS[kind]}: ", occurrences)
+    return "\n".join(lines) + "\n"
 
 
-def _rendered(name: str, entry: ReportEntry, more: str = "") -> list[str]:
-    return [f"{name}{entry.count:,}{more}", *(f"  {example}" for example in entry.examples)]
+def _format_occurrences(name: str, occurrences: Occurrences, more: str = "") -> list[str]:
+    return [
+        f"{name}{occurrences.count:,}{more}",
+        *(f"  {example}" for example in occurrences.examples),
+    ]
 
 
-def _histogram(name: str, side: SideStatistics) -> list[str]:
+def _format_side(name: str, side: SideStatistics) -> list[str]:
     quartiles = ", ".join(f"{quartile:,}" for quartile in side.quartiles)
-    rows = [
+    lines = [
         f"{name}       {side.minimum:,} to {side.maximum:,} characters, quartiles {quartiles}; "
         f"{side.alphabet_size:,} different characters; spaces in {side.with_spaces:.0%} of lines"
     ]
     ends = [*(min(start - 1, side.maximum) for start in side.starts[1:]), side.maximum]
     for start, end, count in zip(side.starts, ends, side.counts, strict=True):
         if start <= side.maximum:
-            rows.append(f"{start:>9,}–{end:<9,} {_bar(count / max(side.counts)):<40} {count:,}")
-    return rows
+            lines.append(f"{start:>9,}–{end:<9,} {_bar(count / max(side.counts)):<40} {count:,}")
+    return lines
 
 
 def _bar(share: float, width: int = 40) -> str:
-    """Draw a share of the width in eighths of a character; a share above 0 is never invisible."""
+    """Draw a share of the width in eighths of a character; a share above 0 is always visible."""
     eighths = max(int(share * width * 8 + 0.5), share > 0)
     return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()

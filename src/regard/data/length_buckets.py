@@ -1,7 +1,7 @@
 """Which rows share a batch: rows of similar length, under a budget of tokens.
 
-What comes out depends on the lengths, the budget, the seed and the epoch alone, so that a position
-in an epoch is a number. Reads no data; pads nothing.
+The batches depend only on the lengths, the budget, the seed and the epoch. A position in an epoch
+is therefore one number. This module reads no data and pads nothing.
 """
 
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ Indexes = NDArray[np.int32]
 
 WINDOW = 1 << 17
 """Rows that are sorted together: enough for similar lengths, few enough to differ by epoch."""
-ROWS, WIDTHS = 16, 12
-"""Each shape costs a CUDA graph: numbers of rows are multiples of ROWS, and each side has at most
-WIDTHS widths."""
+ROW_MULTIPLE, MAX_WIDTHS = 16, 12
+"""Each shape costs a CUDA graph: numbers of rows are multiples of ROW_MULTIPLE, and each side has
+at most MAX_WIDTHS widths."""
 
 
 class PaddedShapes(NamedTuple):
@@ -28,7 +28,7 @@ class PaddedShapes(NamedTuple):
     def shape(self, rows: int, source: int, target: int) -> tuple[int, int, int]:
         """Return the smallest shape that holds a batch."""
         return (
-            -(-rows // ROWS) * ROWS,
+            -(-rows // ROW_MULTIPLE) * ROW_MULTIPLE,
             int(self.sources[np.searchsorted(self.sources, source)]),
             int(self.targets[np.searchsorted(self.targets, target)]),
         )
@@ -61,55 +61,55 @@ class Buckets:
             # in place: the batches are views of one array, however many windows there are
             window[:] = window[by_length]
             widths = np.maximum(source, target)[by_length] + 1
-            batches += np.split(window, _cuts(widths, self.batch_tokens))
+            batches += np.split(window, _batch_starts(widths, self.batch_tokens))
         return [batches[batch] for batch in generator.permutation(len(batches))]
 
     def padded_shapes(self) -> PaddedShapes:
         """Return the shapes with the least padding in an epoch; they hold every epoch's batches."""
         batches = self.epoch(0)
         rows = np.array([len(batch) for batch in batches])
-        # a source without any token is a tensor too; a target has an end
+        # an empty source still takes one position; a target ends in EOS
         source = [max(1, int(self.source_lengths[batch].max())) for batch in batches]
         target = [int(self.target_lengths[batch].max()) + 1 for batch in batches]
         return PaddedShapes(
-            *(choose_widths(np.array(side), rows, WIDTHS) for side in (source, target))
+            *(choose_widths(np.array(side), rows, MAX_WIDTHS) for side in (source, target))
         )
 
 
 def batches_by_length(lengths: NDArray[Any], batch_tokens: int) -> tuple[list[Indexes], Indexes]:
-    """Return batches sorted by length, and where each row went.
+    """Return batches sorted by length, and the permutation that restores the order of rows.
 
-    What was computed batch after batch, read at the second, is in the order of `lengths` again.
+    If x holds one value per row, batch after batch, x[permutation] is in the order of `lengths`.
     """
     rows = np.argsort(lengths, kind="stable").astype(np.int32)
-    restored = np.empty_like(rows)
-    restored[rows] = np.arange(len(rows), dtype=np.int32)
-    cuts = _cuts(np.asarray(lengths)[rows] + 1, batch_tokens)
-    return (np.split(rows, cuts) if len(rows) else []), restored
+    inverse = np.empty_like(rows)
+    inverse[rows] = np.arange(len(rows), dtype=np.int32)
+    starts = _batch_starts(np.asarray(lengths)[rows] + 1, batch_tokens)
+    return (np.split(rows, starts) if len(rows) else []), inverse
 
 
-def choose_widths(widths: NDArray[Any], weights: NDArray[Any], most: int) -> NDArray[np.int64]:
-    """Return at most `most` of the widths, with the widest, that need the least padding.
+def choose_widths(widths: NDArray[Any], weights: NDArray[Any], max_count: int) -> NDArray[np.int64]:
+    """Return at most `most` of the widths, including the widest, that need the least padding.
 
     Each width is padded to the next selected one. If j is selected, the least padding of all widths
     up to j is a minimum over i, the one selected before it:
     c_j = min_i c_i + Σ_{i<k≤j} n_k (w_j − w_k).
     """
-    known, where = np.unique(widths, return_inverse=True)
-    many = np.bincount(where, weights=weights)
-    count, total = np.cumsum(many), np.cumsum(many * known)
+    distinct, inverse = np.unique(widths, return_inverse=True)
+    counts = np.bincount(inverse, weights=weights)
+    count, total = np.cumsum(counts), np.cumsum(counts * distinct)
     # i is a row, j a column
-    between = known * (count - count[:, None]) - (total - total[:, None])
-    between[np.tri(len(known), dtype=bool)] = np.inf
-    cost, before = known * count - total, []
-    for _ in range(min(most, len(known)) - 1):
+    between = distinct * (count - count[:, None]) - (total - total[:, None])
+    between[np.tri(len(distinct), dtype=bool)] = np.inf
+    cost, predecessors = distinct * count - total, []
+    for _ in range(min(max_count, len(distinct)) - 1):
         through = cost[:, None] + between
-        before.append(through.argmin(axis=0))
+        predecessors.append(through.argmin(axis=0))
         cost = through.min(axis=0)
-    path = [len(known) - 1]
-    for predecessor in reversed(before):
+    path = [len(distinct) - 1]
+    for predecessor in reversed(predecessors):
         path.append(int(predecessor[path[-1]]))
-    return known[path[::-1]]
+    return distinct[path[::-1]]
 
 
 def _by_length(
@@ -119,19 +119,19 @@ def _by_length(
 
     With n batches to come, about 2√n strips of similar weight leave the least padding on both sides
     together: finer strips scatter the sources, coarser ones the targets. Every second strip runs
-    back, so that a batch across two strips does not join the shortest sources to the longest. The
+    back: a batch across two strips then does not join the shortest sources to the longest. The
     phase, 0 to 1, moves the borders: otherwise the same rows would share batches in every epoch.
     """
     tokens = np.bincount(target, weights=np.maximum(source, target) + 1)
     before = (np.cumsum(tokens) - tokens) / tokens.sum()
     strip = (before * 2 * np.sqrt(tokens.sum() / batch_tokens) + phase).astype(np.int64)
-    # without the numbers that no length has, so that the strips do alternate
+    # skip the numbers of empty strips: neighbouring strips must alternate in direction
     strip = np.cumsum(np.diff(strip, prepend=0) > 0)[target]
     return np.lexsort((np.where(strip % 2, -source, source), strip))
 
 
-def _cuts(widths: NDArray[Any], batch_tokens: int) -> list[int]:
-    """Return where a new batch begins, so that none is over the budget; the first is not named."""
+def _batch_starts(widths: NDArray[Any], batch_tokens: int) -> list[int]:
+    """Return where each batch but the first starts; batches are as large as the budget allows."""
     cuts, start = [], 0
     while start < len(widths):
         # no more rows fit than if all were as wide as the first

@@ -1,8 +1,8 @@
 """Bytes to lines, and an error for each line that cannot be read; knows nothing of pairs.
 
 A line ends at "\\n" and nowhere else: U+2028, U+0085 and a "\\r" inside stay. One "\\r" at its end
-(CRLF) and a byte order mark before the first line are removed. Whether the bytes are compressed is
-seen in them, not in the file's name. Memory holds one line, however long the file.
+(CRLF) and a byte order mark before the first line are removed. Compression is detected from the
+bytes, not from the file name. Memory holds one line, however long the file.
 """
 
 import gzip
@@ -43,7 +43,7 @@ def lines(path: AnyPath, *, may_be_empty: bool = False) -> Iterator[str | DataEr
     """Yield each line, or its error; raise an error after which nothing can be read."""
     name, number = display_name(path), 0
     try:
-        with _opened(path) as file:
+        with _open_decompressed(path) as file:
             for line in lines_of(file, name):
                 number += 1
                 yield line
@@ -56,17 +56,17 @@ def lines(path: AnyPath, *, may_be_empty: bool = False) -> Iterator[str | DataEr
 def lines_of(
     file: IO[bytes], name: str, number: int = 0, end: float = math.inf
 ) -> Iterator[str | DataError]:
-    """Yield the lines of an open file behind the first `number`, those that begin before `end`."""
+    """Yield the lines after the first `number` of an open file that begin before byte `end`."""
     try:
         while (end == math.inf or file.tell() < end) and (raw := file.readline(_MAX_BYTES)):
             if number == 0 and raw == BOM:
                 return
             number += 1
             try:
-                whole = _whole(raw, file)
+                whole = _read_to_end(raw, file)
                 if number == 1:
                     whole = whole.removeprefix(BOM)
-                yield _text(whole)
+                yield _decode(whole)
             except ValueError as error:
                 yield DataError(name, number, str(error))
     except EOFError:
@@ -82,8 +82,8 @@ def empty_file(name: str) -> DataError:
     return DataError(name, None, messages.EMPTY_FILE)
 
 
-def _whole(raw: bytes, file: IO[bytes]) -> bytes:
-    """Return the line as it is; skip the rest of one that is too long, and refuse it."""
+def _read_to_end(raw: bytes, file: IO[bytes]) -> bytes:
+    """Return the line; if it is too long, skip its rest and raise."""
     if len(raw) < _MAX_BYTES or raw.endswith(b"\n"):
         return raw
     while raw and not raw.endswith(b"\n"):
@@ -91,7 +91,7 @@ def _whole(raw: bytes, file: IO[bytes]) -> bytes:
     raise _too_long()
 
 
-def _text(raw: bytes) -> str:
+def _decode(raw: bytes) -> str:
     raw = raw.removesuffix(b"\n").removesuffix(b"\r")
     try:
         text = raw.decode("utf-8")
@@ -109,17 +109,17 @@ def _too_long() -> ValueError:
 
 
 @contextmanager
-def _opened(path: AnyPath) -> Iterator[IO[bytes]]:
-    """Open a file or standard input, and unpack what is packed."""
+def _open_decompressed(path: AnyPath) -> Iterator[IO[bytes]]:
+    """Open a file or standard input, and decompress gzip."""
     with ExitStack() as stack:
         raw = _standard_input() if os.fspath(path) == "-" else stack.enter_context(open_bytes(path))
-        # one byte, then one more only if it may be gzip: a prompt must not wait for a second
+        # a second byte only if it may be gzip: a line typed at a prompt must not block
         head = raw.read(1)
         if head == GZIP[:1]:
             head += raw.read(1)
-        whole: Any = io.BufferedReader(_Rejoined(head, raw))
+        whole: Any = io.BufferedReader(_Prepended(head, raw))
         if head == GZIP:
-            # the outer buffer cuts lines in C; GzipFile's own readline is many times slower
+            # the outer buffer splits lines in C; GzipFile's own readline is many times slower
             whole = io.BufferedReader(stack.enter_context(gzip.GzipFile(fileobj=whole, mode="rb")))
         yield whole
 
@@ -131,7 +131,7 @@ def _standard_input() -> IO[bytes]:
 
 
 def open_bytes(path: AnyPath) -> IO[bytes]:
-    """Open a file as bytes, or raise what is wrong with its path."""
+    """Open a file as bytes; the error says what is wrong with its path."""
     name = os.fspath(path)
     try:
         return open(name, "rb")
@@ -143,7 +143,7 @@ def open_bytes(path: AnyPath) -> IO[bytes]:
 
 
 @final
-class _Rejoined(io.RawIOBase):
+class _Prepended(io.RawIOBase):
     """The bytes that were read first, then the rest: a pipe cannot be rewound."""
 
     def __init__(self, head: bytes, rest: IO[bytes]) -> None:
@@ -157,8 +157,8 @@ class _Rejoined(io.RawIOBase):
 
     @override
     def readinto(self, buffer: Any) -> int:
-        # read1 gives what is there, so that a line typed at a terminal is seen at once
-        content = self.head or self.rest.read1(len(buffer))
+        # read1 returns what is available: a line typed at a terminal arrives at once
+        chunk = self.head or self.rest.read1(len(buffer))
         self.head = b""
-        buffer[: len(content)] = content
-        return len(content)
+        buffer[: len(chunk)] = chunk
+        return len(chunk)

@@ -20,7 +20,7 @@ NOT_A_JSON_OBJECT = f"the line is JSON, but not an object. Write it as {JSON_EXA
 NOT_A_CORPUS = "it exists and is not a corpus; it is not overwritten. Choose another name."
 CORPUS_CUT = "the corpus was truncated while it was read. Encode the pairs again."
 CONTENT_CHANGED = "its content is not what was written"
-UNREADABLE_NOTE = "corpus.json cannot be read"
+UNREADABLE_METADATA = "corpus.json cannot be read"
 
 
 def not_utf8(position: int, byte: int) -> str:

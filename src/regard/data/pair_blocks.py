@@ -1,4 +1,4 @@
-"""Pairs many at a time: a plain TSV is cut in C, anything irregular in it line by line.
+"""Pairs in blocks: a regular TSV is split in C, irregular lines one by one.
 
 `scan_blocks` yields what `pairs.scan` yields, errors in their places, but pairs in blocks and
 without their line numbers.
@@ -24,8 +24,8 @@ from regard.data.pairs import (
     has_json_suffix,
     scan,
     split_lines,
-    to_the_end,
-    two_columns,
+    split_two_columns,
+    with_final_error,
 )
 from regard.errors import DataError
 
@@ -48,14 +48,14 @@ def scan_blocks(
     source: AnyPath | None = None,
     target: AnyPath | None = None,
 ) -> Iterator[PairBlock | DataError]:
-    """Yield the pairs of one file or two parallel ones in blocks, and what is wrong with others."""
+    """Yield the pairs of one file or two parallel ones in blocks, and the errors of other lines."""
     if path is not None and (source, target, columns) == (None, None, None) and _is_plain(path):
-        return to_the_end(_tsv_blocks(path))
-    return in_blocks(scan(path, columns=columns, source=source, target=target))
+        return with_final_error(_tsv_blocks(path))
+    return group_into_blocks(scan(path, columns=columns, source=source, target=target))
 
 
-def in_blocks(pairs: Iterable[Pair | DataError]) -> Iterator[PairBlock | DataError]:
-    """Join neighbouring pairs to blocks."""
+def group_into_blocks(pairs: Iterable[Pair | DataError]) -> Iterator[PairBlock | DataError]:
+    """Group neighbouring pairs into blocks."""
     block, size = PairBlock([], []), 0
     for pair in pairs:
         full = size >= BLOCK_BYTES or len(block.sources) >= BLOCK_PAIRS
@@ -80,7 +80,7 @@ def _is_plain(path: AnyPath) -> bool:
         with open_bytes(path) as file:
             return file.read(len(GZIP)) != GZIP
     except (DataError, OSError):
-        # the exact path puts it into words
+        # the line-by-line reader reports the error
         return False
 
 
@@ -92,23 +92,25 @@ def _tsv_blocks(path: AnyPath) -> Iterator[PairBlock | DataError]:
             content = _read_block(file)
             if content == b"":
                 break
-            block = None if content is None else _cut(content, is_first=number == 0)
+            block = None if content is None else _split_block(content, is_first=number == 0)
             if block is not None:
                 number += len(block.sources)
                 yield block
                 continue
-            # the exact path names each bad line
+            # the line-by-line reader names each bad line
             end = start + (BLOCK_BYTES if content is None else len(content))
             file.seek(start)
-            counted = _Counted(lines_of(file, name, number, end))
-            yield from in_blocks(split_lines(iter(counted), name, two_columns, number))
+            counted = _CountedLines(lines_of(file, name, number, end))
+            yield from group_into_blocks(
+                split_lines(iter(counted), name, split_two_columns, number)
+            )
             number += counted.count
     if number == 0:
         raise empty_file(name)
 
 
 def _read_block(file: IO[bytes]) -> bytes | None:
-    """Read whole lines; None if the file cannot be read, which the exact path puts into words."""
+    """Read whole lines; None if the file cannot be read: the line-by-line reader reports it."""
     try:
         content = file.read(BLOCK_BYTES)
         return content + file.readline(MAX_CHARACTERS)
@@ -116,17 +118,17 @@ def _read_block(file: IO[bytes]) -> bytes | None:
         return None
 
 
-def _cut(content: bytes, *, is_first: bool) -> PairBlock | None:
-    """Cut a block of lines that all have one tab and text on both sides; None of any other."""
+def _split_block(content: bytes, *, is_first: bool) -> PairBlock | None:
+    """Split a block whose lines all have one tab and text on both sides; else return None."""
     content = content.removeprefix(BOM) if is_first else content
     if b"\r" in content:
         content = content.replace(b"\r\n", b"\n")
-    # of the last line of a file, the end may be missing
+    # the last line of a file may lack its line end
     content = content[:-1] if content.endswith(b"\n") else content.removesuffix(b"\r")
     separators = content.translate(None, _NOT_SEPARATORS)
     if separators + b"\n" != b"\t\n" * (len(separators) // 2 + 1):
         return None
-    # below so many bytes, no line has too many characters
+    # in a block of fewer bytes, no line is too long
     if len(content) > MAX_CHARACTERS or b"\0" in content:
         return None
     try:
@@ -139,8 +141,8 @@ def _cut(content: bytes, *, is_first: bool) -> PairBlock | None:
     return PairBlock(sides[0::2], sides[1::2])
 
 
-class _Counted:
-    """Lines, and how many there have been."""
+class _CountedLines:
+    """Yields lines and counts them."""
 
     def __init__(self, lines: Iterable[str | DataError]) -> None:
         self.lines = lines

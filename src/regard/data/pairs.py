@@ -18,19 +18,19 @@ from regard.errors import ConfigError, DataError
 
 __all__ = ["MAX_CHARACTERS", "Columns", "Pair", "problems", "read_lines", "read_pairs", "scan"]
 
-Split = Callable[[str], tuple[str, str]]
-"""What cuts a line into source and target, or says in a ValueError why it cannot."""
+LineSplitter = Callable[[str], tuple[str, str]]
+"""Splits a line into source and target; a ValueError says why it cannot."""
 
 T = TypeVar("T")
 
 _JSON = tuple(f"{name}{gz}" for name in (".json", ".jsonl", ".ndjson") for gz in ("", ".gz"))
-_NOT_IN_A_LINE = (("\0", "NUL"), ("\n", "a line end"), ("[\ud800-\udfff]", "a lone surrogate"))
+_FORBIDDEN = (("\0", "NUL"), ("\n", "a line end"), ("[\ud800-\udfff]", "a lone surrogate"))
 
 
 @final
 @dataclass(frozen=True)
 class Pair:
-    """A source and its target, and where they stand; in parallel files, where the source does."""
+    """A source and its target, with their file and line; of parallel files, those of the source."""
 
     source: str
     target: str
@@ -48,16 +48,16 @@ class Columns:
 
     def __post_init__(self) -> None:
         if not (self.source and self.target) or min(self.source + self.target) < 1:
-            raise _wrong_columns(str(self))
+            raise _columns_error(str(self))
 
     @classmethod
     def parse(cls, text: str) -> "Columns":
         """Read `source=1,3 target=2`."""
-        # a number of seven digits is a column that no line has, and soon refused
+        # seven digits at most: no line has more columns
         sides = [re.fullmatch(r"(source|target)=(\d{1,7}(?:,\d{1,7})*)", x) for x in text.split()]
         columns = {side[1]: tuple(map(int, side[2].split(","))) for side in sides if side}
         if len(sides) != 2 or columns.keys() != {"source", "target"}:
-            raise _wrong_columns(text)
+            raise _columns_error(text)
         return cls(**columns)
 
     def __str__(self) -> str:
@@ -67,7 +67,7 @@ class Columns:
         )
 
 
-def _wrong_columns(text: str) -> ConfigError:
+def _columns_error(text: str) -> ConfigError:
     return ConfigError("data", [messages.wrong_columns(text)])
 
 
@@ -79,7 +79,7 @@ def read_pairs(
     target: AnyPath | None = None,
 ) -> Iterator[Pair]:
     """Yield the pairs of a file or of two parallel ones; raise at the first bad line."""
-    return _strict(scan(path, columns=columns, source=source, target=target))
+    return _raise_errors(scan(path, columns=columns, source=source, target=target))
 
 
 def problems(
@@ -101,27 +101,29 @@ def scan(
     source: AnyPath | None = None,
     target: AnyPath | None = None,
 ) -> Iterator[Pair | DataError]:
-    """Yield each pair or what is wrong with its line, in one pass, also over standard input.
+    """Yield each pair or the error of its line, in one pass, also over standard input.
 
-    What ends the reading (a missing file, a damaged one, unequal counts) is the last to come.
+    An error that ends the reading (a missing or damaged file, unequal counts) comes last.
     """
-    if wrong := list(_wrong_arguments(path, columns, source, target)):
+    if wrong := list(_argument_problems(path, columns, source, target)):
         raise ConfigError("data", wrong)
     if path is None:
-        return to_the_end(_parallel(source or "", target or ""))
+        return with_final_error(_scan_parallel(source or "", target or ""))
     if columns:
-        return to_the_end(_one_file(path, _select(columns)))
+        return with_final_error(_scan_file(path, _column_splitter(columns)))
     if not os.path.isfile(path) or os.fspath(path) == "-":
-        return to_the_end(_one_file(path, _FirstDecides()))
-    return to_the_end(_one_file(path, _json_object if has_json_suffix(path) else two_columns))
+        return with_final_error(_scan_file(path, _FormatDetector()))
+    return with_final_error(
+        _scan_file(path, _split_json if has_json_suffix(path) else split_two_columns)
+    )
 
 
 def read_lines(path: AnyPath) -> Iterator[tuple[int, str]]:
-    """Yield each line with its number, blank ones too, if any; raise at the first bad one."""
-    return enumerate(_strict(lines(path, may_be_empty=True)), start=1)
+    """Yield each line with its number, blank lines included; raise at the first bad one."""
+    return enumerate(_raise_errors(lines(path, may_be_empty=True)), start=1)
 
 
-def _wrong_arguments(
+def _argument_problems(
     path: AnyPath | None, columns: Columns | None, source: AnyPath | None, target: AnyPath | None
 ) -> Iterator[str]:
     if path is not None and not (source is None and target is None):
@@ -139,15 +141,15 @@ def has_json_suffix(path: AnyPath) -> bool:
     return display_name(path).lower().endswith(_JSON)
 
 
-def _strict(entries: Iterator[T | DataError]) -> Iterator[T]:
+def _raise_errors(entries: Iterator[T | DataError]) -> Iterator[T]:
     for entry in entries:
         if isinstance(entry, DataError):
             raise entry
         yield entry
 
 
-def to_the_end(entries: Iterator[T | DataError]) -> Iterator[T | DataError]:
-    """Yield the error that ends the reading as the last entry, instead of raising it."""
+def with_final_error(entries: Iterator[T | DataError]) -> Iterator[T | DataError]:
+    """Yield the error that ends the reading as the last entry instead of raising it."""
     try:
         yield from entries
     except DataError as error:
@@ -155,14 +157,14 @@ def to_the_end(entries: Iterator[T | DataError]) -> Iterator[T | DataError]:
         yield error
 
 
-def _one_file(path: AnyPath, split: Split) -> Iterator[Pair | DataError]:
+def _scan_file(path: AnyPath, split: LineSplitter) -> Iterator[Pair | DataError]:
     return split_lines(lines(path), display_name(path), split)
 
 
 def split_lines(
-    numbered: Iterator[str | DataError], name: str, split: Split, before: int = 0
+    numbered: Iterator[str | DataError], name: str, split: LineSplitter, before: int = 0
 ) -> Iterator[Pair | DataError]:
-    """Cut lines, which stand behind the first `before` of a file, into pairs."""
+    """Split lines into pairs; `before` lines of the file came earlier."""
     for number, line in enumerate(numbered, start=before + 1):
         if isinstance(line, DataError):
             yield line
@@ -170,12 +172,12 @@ def split_lines(
         try:
             # a blank line is reported as blank, not as a line without a tab
             source, target = split(line) if line.strip() else ("", "")
-            yield _pair(source, target, name, number)
+            yield _make_pair(source, target, name, number)
         except ValueError as error:
             yield DataError(name, number, str(error))
 
 
-def _pair(source: str, target: str, name: str, number: int) -> Pair:
+def _make_pair(source: str, target: str, name: str, number: int) -> Pair:
     if not source.strip():
         raise ValueError(messages.BLANK_SOURCE if target.strip() else messages.BLANK)
     if not target.strip():
@@ -183,8 +185,8 @@ def _pair(source: str, target: str, name: str, number: int) -> Pair:
     return Pair(source, target, name, number)
 
 
-def two_columns(line: str) -> tuple[str, str]:
-    """Cut a line of a TSV that has one tab."""
+def split_two_columns(line: str) -> tuple[str, str]:
+    """Split a line of a TSV that has one tab."""
     source, *targets = line.split("\t")
     if not targets:
         raise ValueError(messages.NO_TAB)
@@ -194,18 +196,18 @@ def two_columns(line: str) -> tuple[str, str]:
 
 
 @final
-class _FirstDecides:
-    """JSON lines or TSV, by the first line that holds anything: what a pipe holds has no name."""
+class _FormatDetector:
+    """Detects JSON lines or TSV from the first line with text: a pipe has no file name."""
 
     def __init__(self) -> None:
-        self.split: Split | None = None
+        self.split: LineSplitter | None = None
 
     def __call__(self, line: str) -> tuple[str, str]:
-        self.split = self.split or (_json_object if _begins_json(line) else two_columns)
+        self.split = self.split or (_split_json if _is_json_pair(line) else split_two_columns)
         return self.split(line)
 
 
-def _begins_json(line: str) -> bool:
+def _is_json_pair(line: str) -> bool:
     """Say whether a line is an object with a source; a TSV may also begin with a brace."""
     try:
         parsed = json.loads(line) if line.lstrip().startswith("{") else None
@@ -214,7 +216,7 @@ def _begins_json(line: str) -> bool:
     return isinstance(parsed, dict) and "source" in parsed
 
 
-def _select(columns: Columns) -> Split:
+def _column_splitter(columns: Columns) -> LineSplitter:
     last = max(columns.source + columns.target)
 
     def split(line: str) -> tuple[str, str]:
@@ -227,7 +229,7 @@ def _select(columns: Columns) -> Split:
     return split
 
 
-def _json_object(line: str) -> tuple[str, str]:
+def _split_json(line: str) -> tuple[str, str]:
     try:
         pair = json.loads(line)
     except (ValueError, RecursionError):
@@ -242,20 +244,20 @@ def _json_side(pair: dict[str, Any], name: str) -> str:
     if not isinstance(side, str):
         raise ValueError(messages.wrong_json_side(name))
     # no line of a text file contains these, but escapes in JSON can spell them
-    for code, what in _NOT_IN_A_LINE:
+    for code, what in _FORBIDDEN:
         if re.search(code, side):
             raise ValueError(messages.not_a_line(name, what))
     return side
 
 
-def _parallel(source: AnyPath, target: AnyPath) -> Iterator[Pair | DataError]:
+def _scan_parallel(source: AnyPath, target: AnyPath) -> Iterator[Pair | DataError]:
     name, counts = display_name(source), [0, 0]
     for number, sides in enumerate(zip_longest(lines(source), lines(target)), start=1):
         counts = [count + (side is not None) for count, side in zip(counts, sides, strict=True)]
         left, right = sides
         if isinstance(left, str) and isinstance(right, str):
             try:
-                yield _pair(left, right, name, number)
+                yield _make_pair(left, right, name, number)
             except ValueError as error:
                 yield DataError(display_name(target) if left.strip() else name, number, str(error))
         elif None not in sides:

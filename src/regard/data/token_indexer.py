@@ -1,7 +1,7 @@
-"""The tokens of many lines as numbers, cut once: counted first, numbered by a vocabulary later.
+"""The tokens of many lines as numbers: tokenized once, counted, mapped to vocabulary ids later.
 
-A vocabulary is known only when all lines have been counted. Until then a token has an index of its
-own: its code point, its piece in a subword model, or the order in which it was first seen.
+A vocabulary is known only when all lines have been counted. Until then, a token has a provisional
+index: its code point, its piece in a subword model, or its place in the order of first use.
 """
 
 from abc import ABC, abstractmethod
@@ -27,14 +27,14 @@ class IndexedLines(NamedTuple):
 
 
 class TokenIndexer(ABC):
-    """Cuts lines into tokens, and counts tokens."""
+    """Tokenizes lines, and counts tokens."""
 
     def __init__(self) -> None:
         self._counts = np.zeros(0, dtype=np.int64)
 
     @abstractmethod
     def index(self, lines: Sequence[str]) -> IndexedLines:
-        """Cut lines."""
+        """Tokenize lines."""
 
     @abstractmethod
     def _token(self, index: int) -> str:
@@ -61,7 +61,7 @@ class TokenIndexer(ABC):
 
 
 def make_token_indexer(tokenizer: Tokenizer) -> TokenIndexer:
-    """Return what cuts lines as a tokenizer does, the fastest there is for it."""
+    """Return the fastest indexer for a tokenizer."""
     if isinstance(tokenizer, Characters):
         return _CharacterIndexer()
     if isinstance(tokenizer, Subwords):
@@ -76,7 +76,7 @@ def count_characters(text: str) -> Counter[str]:
 
 
 def code_points(text: str) -> NDArray[Any]:
-    """Return a text as numbers."""
+    """Return the code points of a text."""
     if text.isascii():
         return np.frombuffer(text.encode("ascii"), dtype=np.uint8)
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
@@ -92,7 +92,7 @@ def _lengths(lines: Sequence[Sequence[Any]]) -> NDArray[np.int32]:
     return np.fromiter(map(len, lines), dtype=np.int32, count=len(lines))
 
 
-def _joined(lines: Sequence[Sequence[int]]) -> IndexedLines:
+def _concatenate(lines: Sequence[Sequence[int]]) -> IndexedLines:
     lengths = _lengths(lines)
     count = int(lengths.sum())
     indexes = np.fromiter(chain.from_iterable(lines), dtype=np.int32, count=count)
@@ -101,7 +101,7 @@ def _joined(lines: Sequence[Sequence[int]]) -> IndexedLines:
 
 @final
 class _CharacterIndexer(TokenIndexer):
-    """A character is its code point."""
+    """The index of a character is its code point."""
 
     @override
     def index(self, lines: Sequence[str]) -> IndexedLines:
@@ -113,8 +113,8 @@ class _CharacterIndexer(TokenIndexer):
 
 
 @final
-class _FirstSeen(dict[str, int]):
-    """Numbers keys in the order of their first use."""
+class _IndexByFirstUse(dict[str, int]):
+    """Numbers keys in order of first use."""
 
     def __missing__(self, token: str) -> int:
         self[token] = index = len(self)
@@ -123,18 +123,18 @@ class _FirstSeen(dict[str, int]):
 
 @final
 class _SplitIndexer(TokenIndexer):
-    """A token of any tokenizer, in the order in which tokens were first seen."""
+    """The index of a token is its place in the order of first use; for any tokenizer."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         super().__init__()
         self.tokenizer = tokenizer
-        self._indexes = _FirstSeen()
+        self._indexes = _IndexByFirstUse()
         self._tokens: list[str] = []
 
     @override
     def index(self, lines: Sequence[str]) -> IndexedLines:
         index = self._indexes.__getitem__
-        return _joined([list(map(index, self.tokenizer.tokenize(line))) for line in lines])
+        return _concatenate([list(map(index, self.tokenizer.tokenize(line))) for line in lines])
 
     @override
     def _token(self, index: int) -> str:
@@ -145,7 +145,7 @@ class _SplitIndexer(TokenIndexer):
 
 @final
 class _PieceIndexer(TokenIndexer):
-    """A piece of a subword model by its number there; behind them what is no piece of it."""
+    """The index of a piece is its number in the subword model; other tokens come after these."""
 
     def __init__(self, tokenizer: Subwords) -> None:
         super().__init__()
@@ -156,16 +156,16 @@ class _PieceIndexer(TokenIndexer):
     @override
     def index(self, lines: Sequence[str]) -> IndexedLines:
         pieces = self.tokenizer.piece_ids(lines)
-        indexed = _joined(pieces)
-        if UNKNOWN_PIECE not in indexed.indexes:
-            return indexed
+        nearest_of_256 = _concatenate(pieces)
+        if UNKNOWN_PIECE not in nearest_of_256.indexes:
+            return nearest_of_256
         for at, line in enumerate(lines):
             if UNKNOWN_PIECE in pieces[at]:
                 others = self.others.index([line]).indexes + len(self.pieces)
                 pieces[at] = others.tolist()
-        return _joined(pieces)
+        return _concatenate(pieces)
 
     @override
     def _token(self, index: int) -> str:
-        behind = index - len(self.pieces)
-        return self.pieces[index] if behind < 0 else self.others._token(behind)
+        other = index - len(self.pieces)
+        return self.pieces[index] if other < 0 else self.others._token(other)

@@ -1,4 +1,4 @@
-"""Characters that seldom belong in a line, and words that mix alphabets; none of it is refused.
+"""Characters that seldom belong in a line, and words that mix alphabets; none is refused.
 
 Suspicious spaces are reported too: a model of characters learns them as tokens.
 """
@@ -30,7 +30,7 @@ _CATEGORIES = {
 }
 # joiners are spelling in Persian and in India's scripts, and hold emoji together
 _JOINERS = "\u200c\u200d"
-# the scripts of letters that make words between spaces; a Chinese line may well hold a Latin word
+# scripts that put spaces between words; a Chinese line may well contain a Latin word
 _SCRIPTS = frozenset(
     (
         *("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "GEORGIAN", "COPTIC", "CHEROKEE", "ETHIOPIC"),
@@ -64,28 +64,32 @@ def script_of(character: str) -> str | None:
 
 def unusual_characters_in(text: str) -> Iterator[tuple[str, str]]:
     """Yield each kind of unusual character in a line once, with an example."""
-    # most lines of most files end here
-    spaces = _spaces(text)
+    # fast path: most lines end here
+    space_problem = _space_problem(text)
     if text.isascii() and text.isprintable():
-        if spaces:
-            yield "spaces", spaces
+        if space_problem:
+            yield "spaces", space_problem
         return
     characters = sorted(set(text))
     first_of_kind = {kind: x for x in reversed(characters) if (kind := kind_of(x))}
     for kind, character in first_of_kind.items():
         yield kind, f"U+{ord(character):04X}"
-    if spaces:
-        yield "spaces", spaces
-    if _mixes(characters):
-        yield from (("mixed", word) for word in islice(filter(_mixes, _WORD.findall(text)), 1))
+    if space_problem:
+        yield "spaces", space_problem
+    if _mixes_scripts(characters):
+        yield from (
+            ("mixed", word) for word in islice(filter(_mixes_scripts, _WORD.findall(text)), 1)
+        )
     if not unicodedata.is_normalized("NFC", text):
         composed = unicodedata.normalize("NFC", text)
-        here, there = next((x, y) for x, y in zip(text, composed, strict=False) if x != y)
-        yield "not_nfc", f"U+{ord(here):04X} where NFC has U+{ord(there):04X}"
+        actual, composed_character = next(
+            (x, y) for x, y in zip(text, composed, strict=False) if x != y
+        )
+        yield "not_nfc", f"U+{ord(actual):04X} where NFC has U+{ord(composed_character):04X}"
 
 
-def _spaces(text: str) -> str | None:
-    """Return the first thing that is wrong with the spaces of a line, if anything is."""
+def _space_problem(text: str) -> str | None:
+    """Return the first problem with the spaces of a line, if there is one."""
     if text.startswith(" "):
         return "a space at the start"
     if text.endswith(" "):
@@ -98,5 +102,5 @@ def _spaces(text: str) -> str | None:
     return next(others, None)
 
 
-def _mixes(characters: Iterable[str]) -> bool:
+def _mixes_scripts(characters: Iterable[str]) -> bool:
     return len({script_of(character) for character in characters} - {None}) > 1

@@ -1,1 +1,1 @@
-"""How good outputs are, by name and with the recipe: no torch, and no reading of files."""
+"""Metrics of outputs, by name and with a signature: no torch, and no reading of files."""

@@ -1,4 +1,4 @@
-"""Alignment error rate: does the attention agree with alignments by people?"""
+"""Alignment error rate: does the attention agree with human alignments?"""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -16,8 +16,8 @@ Link = tuple[int, int]
 _SPACES = re.compile(r"[\s▁]+")
 
 
-class Gold(NamedTuple):
-    """A pair of lines that people have aligned; what is sure is possible too."""
+class GoldAlignment(NamedTuple):
+    """A pair of lines with a human alignment; sure links are also possible ones."""
 
     source: tuple[str, ...]
     target: tuple[str, ...]
@@ -25,8 +25,8 @@ class Gold(NamedTuple):
     possible: frozenset[Link]
 
 
-def words_of(tokens: Sequence[str], words: Sequence[str]) -> list[int] | None:
-    """Return the word that each token begins in, −1 for a space; None if they are other letters."""
+def word_ids(tokens: Sequence[str], words: Sequence[str]) -> list[int] | None:
+    """Return the word that each token begins in, −1 for a space; None if their letters differ."""
     letters = "".join(words)
     owner = [number for number, word in enumerate(words) for _ in word]
     numbers, position = [], 0
@@ -39,10 +39,10 @@ def words_of(tokens: Sequence[str], words: Sequence[str]) -> list[int] | None:
     return numbers if position == len(letters) else None
 
 
-def links(
+def hard_alignment(
     weights: Float[np.ndarray, "T S"], source: Sequence[int], target: Sequence[int]
 ) -> set[Link]:
-    """Link each target word to the source word that has most of its tokens' weight."""
+    """Link each target word to the source word with the largest total attention weight."""
     word_links = set()
     for word in sorted(set(target) - {-1}):
         mean_weights = weights[[number == word for number in target]].mean(axis=0)
@@ -54,7 +54,9 @@ def links(
     return word_links
 
 
-def alignment_error_rate(predictions: Iterable[set[Link]], golds: Iterable[Gold]) -> MetricScore:
+def alignment_error_rate(
+    predictions: Iterable[set[Link]], golds: Iterable[GoldAlignment]
+) -> MetricScore:
     """1 − (|A∩S| + |A∩P|) / (|A| + |S|) over all lines, in percent (Och & Ney 2003)."""
     right = total = 0
     for predicted, gold in zip(predictions, golds, strict=True):

@@ -1,7 +1,7 @@
-"""Corpus scores, each with the recipe it was computed by.
+"""Corpus scores, each with the signature of its computation.
 
-BLEU, chrF and TER are sacrebleu's, to the last digit; exact match and the edit rates are ours.
-Nothing here normalizes Unicode; case is folded and words are split where a signature says so.
+BLEU, chrF and TER are sacrebleu's, to the last digit; exact match and the error rates are our own.
+Nothing here normalizes Unicode; case is folded and words are split only if a signature says so.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ LOWER_IS_BETTER = {"ter", "cer", "wer", "per"}
 
 @dataclass(frozen=True)
 class MetricScore:
-    """A number, in percent or on a scale to 100, and how to compute it again."""
+    """A score in percent, or on a scale to 100, and how to compute it again."""
 
     name: str
     value: float
@@ -32,7 +32,7 @@ class MetricScore:
 
 
 def bleu(outputs: Outputs, references: References, words: str = "13a") -> MetricScore:
-    """Compute BLEU (Papineni et al. 2002) through sacrebleu, which cuts words by this rule."""
+    """Compute BLEU (Papineni et al. 2002) through sacrebleu; `words` names its tokenizer."""
     name = "bleu" if words == "13a" else f"bleu:{words}"
     check_names([name])
     return _score(name, outputs, references)
@@ -57,20 +57,20 @@ def exact_match(outputs: Outputs, references: References) -> MetricScore:
 
 
 def character_error_rate(outputs: Outputs, references: References) -> MetricScore:
-    """Compute the edits in percent of the characters of each line's best reference."""
+    """Compute the character edits, in percent of the characters of each line's best reference."""
     return _score("cer", outputs, references)
 
 
 def word_error_rate(outputs: Outputs, references: References) -> MetricScore:
-    """Compute the edits in percent of the words of each line's best reference.
+    """Compute the word edits, in percent of the words of each line's best reference.
 
-    Words are what spaces separate.
+    Words are separated by spaces.
     """
     return _score("wer", outputs, references)
 
 
 def phone_error_rate(outputs: Outputs, references: References) -> MetricScore:
-    """Compute the word error rate, under the name it has where spaces separate phones."""
+    """Compute the word error rate, under the name it has if the words are phones."""
     return _score("per", outputs, references)
 
 
@@ -107,7 +107,7 @@ def check_names(names: Sequence[str]) -> None:
 
 
 def statistics(name: str, outputs: Outputs, references: References) -> Statistics:
-    """Count what a metric counts, line by line."""
+    """Return the statistics of a metric, line by line."""
     match name.partition(":")[0]:
         case "bleu" | "chrf" | "ter":
             return line_statistics.sacrebleu_statistics(_sacrebleu(name), outputs, references)
@@ -130,8 +130,8 @@ def _sacrebleu(name: str) -> Any:
     from sacrebleu.metrics.chrf import CHRF
     from sacrebleu.metrics.ter import TER
 
-    kind, _, words = name.partition(":")
-    # force silences a warning about spaces before full stops; it changes no number
-    cut = partial(BLEU, force=True, tokenize=words or None)
-    kinds: dict[str, Any] = {"bleu": cut, "chrf": CHRF, "ter": TER}
+    kind, _, tokenization = name.partition(":")
+    # force silences a warning about spaces before full stops; it changes no score
+    make_bleu = partial(BLEU, force=True, tokenize=tokenization or None)
+    kinds: dict[str, Any] = {"bleu": make_bleu, "chrf": CHRF, "ter": TER}
     return kinds[kind]()

@@ -1,7 +1,7 @@
-"""What each line adds to a corpus score: a row of numbers, and the formula for their sums.
+"""What each line contributes to a corpus score: a row of numbers, and the formula for the sums.
 
-No score is an average over lines: rows are summed, over the corpus or over a sample of its lines,
-and the formula is applied once. Two outputs with the same row are worth the same.
+No score is an average over lines: rows are summed over the corpus, or over a sample of its lines,
+and the formula is applied once.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -23,7 +23,7 @@ References = Sequence[Sequence[str]]
 
 @dataclass(frozen=True)
 class Statistics:
-    """Rows, the formula for their sums, and the recipe of both."""
+    """A row per line, the formula for their sums, and the signature of the metric."""
 
     rows: Sequence[Sequence[float]]
     formula: Callable[[Sequence[float]], float]
@@ -31,12 +31,12 @@ class Statistics:
 
     def value(self) -> float:
         """Apply the formula to the whole corpus."""
-        # one by one from the left, as sacrebleu adds: another order is another last digit
+        # from left to right, as sacrebleu adds: another order changes the last digit
         return self.formula([reduce(add, column) for column in zip(*self.rows, strict=True)])
 
 
 def check(outputs: Outputs, references: References, what: str = "outputs") -> None:
-    """Refuse lines that do not go together: each output needs a list of references."""
+    """Check that each output has a list of at least one reference."""
     if len(outputs) != len(references):
         raise InputError(messages.wrong_line_count(what, len(outputs), len(references)))
     if not outputs:
@@ -49,8 +49,8 @@ def check(outputs: Outputs, references: References, what: str = "outputs") -> No
 
 
 def sacrebleu_statistics(metric: Any, outputs: Outputs, references: References) -> Statistics:
-    """Let one of sacrebleu's metrics count; its score is its own command line's."""
-    rows = metric._extract_corpus_statistics(list(outputs), streams(references))
+    """Return the statistics of a sacrebleu metric; the score equals that of its command line."""
+    rows = metric._extract_corpus_statistics(list(outputs), reference_streams(references))
 
     def formula(sums: Sequence[float]) -> float:
         return float(metric._compute_score_from_stats(sums).score)
@@ -59,8 +59,8 @@ def sacrebleu_statistics(metric: Any, outputs: Outputs, references: References) 
     return Statistics(rows, formula, f"{name}|{metric.get_signature()}")
 
 
-def streams(references: References) -> list[list[str | None]]:
-    """Turn lists of references around: the first of every line, the second of every line, …
+def reference_streams(references: References) -> list[list[str | None]]:
+    """Transpose lists of references: the first of every line, the second of every line, …
 
     A line that has no such reference gets None, which sacrebleu leaves out; '' would count as a
     reference of length 0 and change BLEU and TER.
@@ -90,8 +90,8 @@ def edit_statistics(name: str, unit: str, outputs: Outputs, references: Referenc
     split = _characters if unit == "character" else _words
 
     def row(output: str, texts: Sequence[str]) -> tuple[int, int]:
-        theirs = [split(text) for text in texts]
-        edits, length = min((Levenshtein.distance(split(output), x), -len(x)) for x in theirs)
+        candidates = [split(text) for text in texts]
+        edits, length = min((Levenshtein.distance(split(output), x), -len(x)) for x in candidates)
         return edits, -length
 
     rows = [row(output, texts) for output, texts in zip(outputs, references, strict=True)]
@@ -102,7 +102,7 @@ def edit_statistics(name: str, unit: str, outputs: Outputs, references: Referenc
 def rate(sums: Sequence[float]) -> float:
     """Return the first sum in percent of the second.
 
-    Where the references are empty throughout, any edit makes it 100, as in sacrebleu's TER.
+    If all references are empty, any edit makes it 100, as in sacrebleu's TER.
     """
     part, whole = sums
     return 100 * part / whole if whole else 100.0 * (part > 0)
@@ -117,6 +117,6 @@ def _words(line: str) -> Sequence[Hashable]:
 
 
 def _count(references: References) -> str:
-    """Return how many references each line has, or `var`, as sacrebleu's signatures say it."""
+    """Return how many references each line has, or `var`, as in sacrebleu's signatures."""
     counts = {len(texts) for texts in references}
     return str(counts.pop()) if len(counts) == 1 else "var"

@@ -1,4 +1,4 @@
-"""Sentences about outputs and references, each in one place."""
+"""Error messages about outputs and references."""
 
 from regard.choices import wrong_value
 

@@ -1,7 +1,7 @@
-"""Is one model better than another, or were the lines lucky? Paired bootstrap (Koehn 2004).
+"""Is one model better than another, or is it chance? Paired bootstrap (Koehn 2004).
 
-Both are scored on the same lines, drawn again and again with replacement. It says nothing about
-other seeds of training or other kinds of text.
+Both models are scored on the same lines, resampled with replacement. The test says nothing about
+other training seeds or other kinds of text.
 """
 
 from collections.abc import Iterator
@@ -14,16 +14,16 @@ from regard.metrics.corpus_scores import LOWER_IS_BETTER, check_names, statistic
 from regard.metrics.line_statistics import Outputs, References, Statistics
 
 ROUNDING = 1e-9
-"""Scores this near are equal: a share of lines, added up in another order, is the same share."""
+"""Scores this close are equal: they differ only by the order of summation."""
 
 
 @dataclass(frozen=True)
 class Comparison:
     """Two scores on the same lines; a difference is always the second minus the first.
 
-    p = (1 + #{i : |dᵢ − d| ≥ |d|}) / (1 + samples), with d the difference on the lines as they are
-    and dᵢ that on the i-th sample: how often the draw of lines alone moves the difference by as
-    much, either way. For two equal outputs it is 1.
+    p = (1 + #{i : |dᵢ − d| ≥ |d|}) / (1 + samples), with d the difference on the original
+    lines and dᵢ that on the i-th sample: how often resampling alone moves the difference by at
+    least |d| in either direction. For two equal outputs it is 1.
     """
 
     name: str
@@ -65,14 +65,14 @@ def paired_bootstrap(
     differences = np.array(list(_differences(a, b, samples, seed)))
     low, high = np.percentile(differences, [2.5, 97.5])
     observed = value_b - value_a
-    as_far = np.abs(differences - observed) >= abs(observed) - ROUNDING
+    as_extreme = np.abs(differences - observed) >= abs(observed) - ROUNDING
     return Comparison(
         name=name,
         value_a=value_a,
         value_b=value_b,
         mean_difference=float(differences.mean()),
         interval=(float(low), float(high)),
-        p_value=(1 + int(as_far.sum())) / (1 + samples),
+        p_value=(1 + int(as_extreme.sum())) / (1 + samples),
         seed=seed,
         samples=samples,
         signature=f"{a.signature}|bs:{samples}|seed:{seed}|rng:numpy-{np.__version__}",
@@ -88,17 +88,19 @@ def _differences(a: Statistics, b: Statistics, samples: int, seed: int) -> Itera
     rng = np.random.default_rng(seed)
     for _ in range(samples):
         sample = rng.integers(len(rows_a), size=len(rows_a))
-        # how often each line was drawn: the sums are one product, and memory stays flat
-        times = np.bincount(sample, minlength=len(rows_a)).astype(np.float64)
-        yield b.formula((times @ rows_b).tolist()) - a.formula((times @ rows_a).tolist())
+        # how often each line was drawn: the sums are then one matrix product
+        draw_counts = np.bincount(sample, minlength=len(rows_a)).astype(np.float64)
+        yield b.formula((draw_counts @ rows_b).tolist()) - a.formula(
+            (draw_counts @ rows_a).tolist()
+        )
 
 
 def _check(name: str, samples: int, seed: int) -> None:
     check_names([name])
     problems = [
-        messages.not_a_whole_number(setting, value, least)
-        for setting, value, least in (("samples", samples, 1), ("seed", seed, 0))
-        if type(value) is not int or value < least
+        messages.not_a_whole_number(setting, value, minimum)
+        for setting, value, minimum in (("samples", samples, 1), ("seed", seed, 0))
+        if type(value) is not int or value < minimum
     ]
     if problems:
         raise ConfigError("metrics", problems)

@@ -1,4 +1,4 @@
-"""A model's attention beside alignments made by people."""
+"""Compares a model's attention with human alignments."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -6,7 +6,13 @@ from pathlib import Path
 
 from regard.data.pairs import read_lines
 from regard.errors import ConfigError, DataError
-from regard.metrics.alignment_error_rate import Gold, Link, alignment_error_rate, links, words_of
+from regard.metrics.alignment_error_rate import (
+    GoldAlignment,
+    Link,
+    alignment_error_rate,
+    hard_alignment,
+    word_ids,
+)
 from regard.metrics.corpus_scores import MetricScore
 from regard.pipeline import messages
 from regard.text.normalization import normalize
@@ -16,63 +22,70 @@ from regard.translator import Translator
 _LINK = re.compile(r"(\d+)([-p])(\d+)")
 
 
-def read_gold_alignments(path: Path) -> tuple[list[Gold], int]:
+def read_gold_alignments(path: Path) -> tuple[list[GoldAlignment], int]:
     """Read `source words<TAB>target words<TAB>links`; also count links past the end of a line."""
-    golds, beyond = [], 0
+    golds, num_out_of_range = [], 0
     for number, line in read_lines(str(path)):
         columns = line.split("\t")
         if len(columns) != 3:
             raise DataError(str(path), number, messages.wrong_columns(len(columns)))
         source, target = (tuple(column.split()) for column in columns[:2])
         marks = [_LINK.fullmatch(word) for word in columns[2].split()]
-        named = [(mark[2], int(mark[1]) - 1, int(mark[3]) - 1) for mark in marks if mark]
-        if len(named) < len(marks) or not source or not target:
+        links = [(mark[2], int(mark[1]) - 1, int(mark[3]) - 1) for mark in marks if mark]
+        if len(links) < len(marks) or not source or not target:
             wrong = [word for word in columns[2].split() if not _LINK.fullmatch(word)]
             problem = messages.no_link(wrong[0]) if wrong else messages.BLANK_SIDE
             raise DataError(str(path), number, problem)
-        inside = [x for x in named if 0 <= x[1] < len(source) and 0 <= x[2] < len(target)]
-        beyond += len(named) - len(inside)
+        inside = [x for x in links if 0 <= x[1] < len(source) and 0 <= x[2] < len(target)]
+        num_out_of_range += len(links) - len(inside)
         sure = frozenset((i, j) for kind, i, j in inside if kind == "-")
-        golds.append(Gold(source, target, sure, frozenset((i, j) for _, i, j in inside)))
-    return golds, beyond
+        golds.append(GoldAlignment(source, target, sure, frozenset((i, j) for _, i, j in inside)))
+    return golds, num_out_of_range
 
 
 def evaluate_alignments(
     translator: Translator,
-    golds: Sequence[Gold],
+    golds: Sequence[GoldAlignment],
     path: Path,
     progress: Callable[[int], None] | None = None,
 ) -> MetricScore:
-    """Force every target through the model, and score where it looked."""
+    """Decode every target by force, and score the attention."""
     if translator.models[0].attention_shape is None:
         raise ConfigError("evaluate", [messages.NO_ATTENTION])
     predicted = []
     for number, gold in enumerate(golds, start=1):
-        predicted.append(_links(translator, gold, path, number))
+        predicted.append(_predict_links(translator, gold, path, number))
         if progress is not None:
             progress(1)
     return alignment_error_rate(predicted, golds)
 
 
-def _links(translator: Translator, gold: Gold, path: Path, number: int) -> set[Link]:
+def _predict_links(
+    translator: Translator, gold: GoldAlignment, path: Path, number: int
+) -> set[Link]:
     sides = (translator.source, translator.target)
     words = [
         [normalize(word, side.normalization) for word in line]
         for side, line in zip(sides, (gold.source, gold.target), strict=True)
     ]
-    lines = [_line(side, line) for side, line in zip(sides, words, strict=True)]
-    (answer,) = translator.rescore([(lines[0], lines[1])])
-    source, target = words_of(answer.source_tokens, words[0]), words_of(answer.tokens, words[1])
-    if source is None or target is None or answer.attention is None:
-        # a line that is too long was said to be cut
-        problem = next(iter(answer.notes), "the model cuts it into other letters than it has")
+    lines = [_join_words(side, line) for side, line in zip(sides, words, strict=True)]
+    (translation,) = translator.rescore([(lines[0], lines[1])])
+    source, target = (
+        word_ids(translation.source_tokens, words[0]),
+        word_ids(translation.tokens, words[1]),
+    )
+    if source is None or target is None or translation.attention is None:
+        # the note of a line that is too long says that it was truncated
+        problem = next(
+            iter(translation.notes), "the letters of its tokens differ from those of its words"
+        )
         raise DataError(str(path), number, messages.unaligned(problem))
-    # the last row is the end's
-    return links(answer.attention[:-1], source, target)
+    # the last row is that of EOS
+    return hard_alignment(translation.attention[:-1], source, target)
 
 
-def _line(side: TextProcessor, words: Sequence[str]) -> str:
-    """Join words; a space that the model never met is left out."""
+def _join_words(side: TextProcessor, words: Sequence[str]) -> str:
+    """Join words, with spaces only if the model knows the space."""
     spaced = " ".join(words)
     tokens = side.tokenize(spaced)
     return spaced if " " not in tokens or " " in side.vocabulary else "".join(words)

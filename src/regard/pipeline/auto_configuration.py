@@ -28,10 +28,12 @@ SUBWORDS = ("unigram", "bpe")
 LAYERS = {"sutskever2014": 2, "gehring2017": 4, "vaswani2017": 3}
 RECURRENT = ("cho2014", "sutskever2014", "bahdanau2015", "luong2015")
 SECTIONS = ("data", "text", "train", "search")
-ROUNDED_FROM = 256
-"""From this width on products are so much of an update that a CPU's bfloat16 saves time."""
+MIN_BFLOAT16_WIDTH = 256
+"""From this width on, matrix products dominate an update, and bfloat16 on a CPU saves time."""
 
 T = TypeVar("T")
+Rules = Iterator[tuple[str, Any, str]]
+"""Settings of a section by name, each with its value and the reason."""
 
 
 class AutoSetting(NamedTuple):
@@ -64,7 +66,7 @@ def auto_configure(
     paper: bool = False,
     on_gpu: bool = False,
 ) -> AutoConfiguration:
-    """Complete explicit settings by what suits the pairs; a whole [model] is taken as it is.
+    """Complete explicit settings to suit the pairs; a complete [model] stays as it is.
 
     On a GPU, models are wider and train for longer in the same time.
     """
@@ -73,45 +75,46 @@ def auto_configure(
     tree = {section: dict(explicit.get(section, {})) for section in (*SECTIONS, *explicit)}
     reasons = [
         setting
-        for section, rule in (("text", _text), ("data", _data))
-        for setting in _fill(tree, section, rule(profile, tree))
+        for section, rules in (("text", _text_rules), ("data", _data_rules))
+        for setting in _fill(tree, section, rules(profile, tree))
     ]
     model = tree.setdefault("model", {})
     preset_name = model.pop("preset", None)
     name = name or (None if preset_name is None else str(preset_name))
-    whole = all("kind" in _section(model, part) for part in ("encoder", "decoder"))
-    if whole and (name is not None or paper):
+    has_whole_model = all("kind" in _section(model, part) for part in ("encoder", "decoder"))
+    if has_whole_model and (name is not None or paper):
         setting = f"preset is {name}" if name is not None else "paper_sizes is true"
         raise ConfigError("model", [messages.preset_with_parts(setting)])
     parts: Tree = {}
-    if name is None and not whole:
-        name, reason = "bahdanau2015", f"it learns from {profile.pairs:,} pairs and shows its looks"
+    if name is None and not has_whole_model:
+        name = "bahdanau2015"
+        reason = f"it learns from {profile.pairs:,} pairs and shows its attention"
         reasons.append(AutoSetting("model.preset", name, reason))
-        explicit_layers = "num_layers" in {*model, *_section(model, "encoder")}
-        if not (paper or explicit_layers or _sentences(profile, tree)):
+        has_explicit_layers = "num_layers" in {*model, *_section(model, "encoder")}
+        if not (paper or has_explicit_layers or _targets_are_sentences(profile, tree)):
             parts = {"encoder": {"num_layers": 2}}
-            reason = "two layers read letters better than the paper's one"
+            reason = "two layers encode letters better than the paper's one"
             reasons.append(AutoSetting("model.encoder.num_layers", 2, reason))
     problems: list[str] = []
     if name is not None:
-        suited, sizes = _suited(profile, tree, name, paper=paper, on_gpu=on_gpu)
-        model_section = _Model(preset(name), suited, parts, model)
+        automatic, sizes = _automatic_sizes(profile, tree, name, paper=paper, on_gpu=on_gpu)
+        model_section = _ModelSection(preset(name), automatic, parts, model)
         reasons += sizes
         problems += model_section.problems()
         tree["model"] = model_section.tree()
-    reasons += _fill(tree, "train", _train(profile, tree, on_gpu))
-    reasons += _fill(tree, "search", _search(profile, tree))
+    reasons += _fill(tree, "train", _train_rules(profile, tree, on_gpu))
+    reasons += _fill(tree, "search", _search_rules(profile, tree))
     return AutoConfiguration(_settings(tree, problems), name, tuple(reasons))
 
 
 def will_use_gpu(explicit: Tree) -> bool:
-    """Whether training will run on a GPU; one that is missing is refused later."""
+    """Whether training will run on a GPU; a missing one is refused later."""
     device = str(_section(explicit, "train").get("device", "auto"))
     return device.startswith("cuda") or (device == "auto" and torch.cuda.is_available())
 
 
 def _settings(tree: Tree, problems: list[str]) -> Settings:
-    """Build the settings, or refuse them with all their problems and those that are known."""
+    """Build the settings, or refuse them with all problems at once."""
     try:
         settings = settings_from(tree)
     except ConfigError as error:
@@ -122,22 +125,22 @@ def _settings(tree: Tree, problems: list[str]) -> Settings:
 
 
 def _section(tree: Tree, name: str) -> Tree:
-    """Return an explicit section; what is no section is refused later, with all other problems."""
+    """Return an explicit section; anything but a section is refused later, with all problems."""
     section = tree.get(name, {})
     return section if isinstance(section, dict) else {}
 
 
-def _fill(tree: Tree, section: str, rule: Iterator[tuple[str, Any, str]]) -> list[AutoSetting]:
-    """Fill in what a rule yields, except explicit settings."""
+def _fill(tree: Tree, section: str, rules: Rules) -> list[AutoSetting]:
+    """Fill in what the rules yield, except explicit settings."""
     automatic = []
-    for name, value, reason in rule:
+    for name, value, reason in rules:
         if name not in tree[section]:
             tree[section][name] = value
             automatic.append(AutoSetting(f"{section}.{name}", value, reason))
     return automatic
 
 
-def _text(profile: CorpusProfile, tree: Tree) -> Iterator[tuple[str, Any, str]]:
+def _text_rules(profile: CorpusProfile, tree: Tree) -> Rules:
     kinds = {}
     shared = (
         tree["text"].get("shared_vocabulary")
@@ -147,71 +150,73 @@ def _text(profile: CorpusProfile, tree: Tree) -> Iterator[tuple[str, Any, str]]:
         ("source", profile.source, profile.target),
         ("target", profile.target, profile.source),
     ):
-        kind, reason = _tokenizer(side, other)
-        # one vocabulary needs one kind: targets have no tags, and one side alone may have marks
-        if name == "source" and side.tagged and other.mean_words <= 3 and not shared:
+        kind, reason = _choose_tokenizer(side, other)
+        # a shared vocabulary needs one tokenizer: tags and marks may be on one side only
+        if name == "source" and side.is_tagged and other.mean_words <= 3 and not shared:
             kind, reason = "tagged", f"every line ends in some of {len(side.tags):,} tags"
-        if kind == "whitespace" and not shared and (parts := side.parts) <= 0.9 * len(side.words):
-            kind, reason = "phonemes", f"{reason}, {parts:,} where the marks of each are taken off"
+        if kind == "whitespace" and not shared:
+            num_parts = side.num_phoneme_tokens
+            if num_parts <= 0.9 * len(side.words):
+                kind, reason = "phonemes", f"{reason}, {num_parts:,} without their marks"
         kinds[name] = tree["text"].get(name, kind)
         yield name, kind, reason
         if kinds[name] in SUBWORDS:
-            size = _by_pairs(profile, {5000: 1000, 20_000: 2000, 200_000: 4000}, 8000)
-            yield (
-                f"{name}_vocabulary_size",
-                size,
-                f"{profile.pairs:,} pairs teach about so many pieces",
-            )
+            size = _by_num_pairs(profile, {5000: 1000, 20_000: 2000, 200_000: 4000}, 8000)
+            reason = f"{profile.pairs:,} pairs suffice for about this many pieces"
+            yield f"{name}_vocabulary_size", size, reason
     if profile.pairs >= 1000 and any(kind not in SUBWORDS for kind in kinds.values()):
-        yield "min_count", 2, "what is seen once teaches what to do with the unknown"
+        yield "min_count", 2, "tokens that occur once train the unknown token"
     if _section(tree, "model").get("tied_embeddings") == "all":
         yield "shared_vocabulary", True, "model.tied_embeddings = all needs one vocabulary"
     common = profile.source.characters & profile.target.characters
-    both = profile.source.characters | profile.target.characters
-    overlap = common.total() / both.total()
+    all_characters = profile.source.characters | profile.target.characters
+    overlap = common.total() / all_characters.total()
     if kinds["source"] == kinds["target"] and kinds["source"] in SUBWORDS and overlap >= 0.5:
         yield "shared_vocabulary", True, f"the sides share {overlap:.0%} of their characters"
 
 
-def _by_pairs(profile: CorpusProfile, steps: Mapping[int, T], beyond: T) -> T:
-    """Return what is right below the first number of pairs that is not reached."""
-    return next((value for most, value in steps.items() if profile.pairs < most), beyond)
+def _by_num_pairs(profile: CorpusProfile, steps: Mapping[int, T], beyond: T) -> T:
+    """Return the value of the first limit above the number of pairs."""
+    return next((value for limit, value in steps.items() if profile.pairs < limit), beyond)
 
 
-def _tokenizer(side: SideProfile, other: SideProfile) -> tuple[str, str]:
-    if side.share_spaced < 0.05:
-        return "characters", f"spaces divide {side.share_spaced:.0%} of the lines"
+def _choose_tokenizer(side: SideProfile, other: SideProfile) -> tuple[str, str]:
+    num_words = len(side.words)
+    if side.share_with_spaces < 0.05:
+        return "characters", f"{side.share_with_spaces:.0%} of the lines contain spaces"
     if side.mean_word_length <= 2.5 and len(side.words) <= 1000 and side.mean_words >= 2:
-        return "whitespace", f"spaces divide {len(side.words):,} short symbols"
-    if side.mean_length <= 40 and other.share_spaced < 0.05:
+        return "whitespace", f"spaces separate {len(side.words):,} short tokens"
+    if side.mean_length <= 40 and other.share_with_spaces < 0.05:
         return "characters", f"the lines are short, {side.mean_length:.0f} characters on average"
     if side.mean_words < 3:
         return "characters", f"a line has {side.mean_words:.1f} words on average"
-    if len(side.words) <= 300 or (len(side.words) <= 2000 and side.repeats >= 10):
-        return "words", f"there are {len(side.words):,} words, each {side.repeats:.0f} times"
-    many = f"{'more than ' * (len(side.words) >= MAX_WORDS)}{min(len(side.words), MAX_WORDS):,}"
-    return "unigram", f"there are {many} words, too many to learn one by one"
+    if len(side.words) <= 300 or (len(side.words) <= 2000 and side.mean_word_count >= 10):
+        return "words", f"there are {num_words:,} words, each {side.mean_word_count:.0f} times"
+    more = "more than " * (num_words >= MAX_WORDS)
+    num_words = min(num_words, MAX_WORDS)
+    return "unigram", f"there are {more}{num_words:,} words, too many to learn one by one"
 
 
-def _data(profile: CorpusProfile, tree: Tree) -> Iterator[tuple[str, Any, str]]:
-    """Lengths that leave out what would fill a batch by itself."""
+def _data_rules(profile: CorpusProfile, tree: Tree) -> Rules:
+    """Yield length limits that leave out lines which would fill a batch by themselves."""
     for name, side in (("source", profile.source), ("target", profile.target)):
-        longest = _longest(side, tree["text"].get(name))
-        if longest > 512:
+        max_tokens = _max_tokens(side, tree["text"].get(name))
+        if max_tokens > 512:
             continue
-        # room for what is somewhat longer than anything that was seen
-        yield f"max_{name}_length", max(32, 2 * longest), f"the longest line has {longest} symbols"
+        # new inputs may be longer than any training line
+        reason = f"the longest line has {max_tokens} tokens"
+        yield f"max_{name}_length", max(32, 2 * max_tokens), reason
 
 
-def _longest(side: SideProfile, kind: object) -> int:
-    """Return the symbols of the longest line; of subwords and sounds, not cut yet, a bound."""
+def _max_tokens(side: SideProfile, kind: object) -> int:
+    """Return the tokens of the longest line; an upper bound for subwords and phonemes."""
     if kind in ("words", "whitespace"):
         return 2 * max(side.word_lengths) if kind == "words" else max(side.word_lengths)
     return max(side.lengths)
 
 
-def _symbols(side: SideProfile, kind: object) -> float:
-    """Return the symbols of a line on average, the end included."""
+def _mean_tokens(side: SideProfile, kind: object) -> float:
+    """Return the mean number of tokens of a line, EOS included."""
     if kind in ("words", "whitespace"):
         return side.mean_words + 1
     if kind == "phonemes":
@@ -223,74 +228,72 @@ def _symbols(side: SideProfile, kind: object) -> float:
 
 @final
 @dataclass(frozen=True)
-class _Model:
-    """A preset's [model]: the sizes that suit the pairs or a paper, under explicit settings."""
+class _ModelSection:
+    """The [model] of a preset: automatic or published sizes, overridden by explicit settings."""
 
     make: Callable[..., ModelConfig]
-    suited: Tree
+    automatic: Tree
     parts: Tree
     explicit: Tree
 
     @property
     def sizes(self) -> Tree:
-        """Explicit settings that the preset itself takes; the others override what it makes."""
+        """Explicit settings that are arguments of the preset; the others override its result."""
         arguments = inspect.signature(self.make).parameters
         return {key: value for key, value in self.explicit.items() if key in arguments}
 
     @property
     def misspelled(self) -> dict[str, str]:
-        """Explicit settings that do not exist, but are nearly a size of the preset."""
+        """Unknown explicit settings, each with the argument of the preset that it resembles."""
         arguments = list(inspect.signature(self.make).parameters)
-        strangers = [
-            key for key in self.explicit if key not in [*arguments, *types_of(ModelConfig)]
-        ]
-        near = {key: get_close_matches(key, arguments, n=1) for key in strangers}
+        unknown = [key for key in self.explicit if key not in [*arguments, *types_of(ModelConfig)]]
+        near = {key: get_close_matches(key, arguments, n=1) for key in unknown}
         return {key: matches[0] for key, matches in near.items() if matches}
 
     def tree(self) -> Tree:
-        """Return the whole section; of sizes that cannot be, those that suit."""
-        sizes = self.suited if self.problems() else self.suited | self.sizes
+        """Return the complete section; automatic sizes replace explicit ones that are refused."""
+        sizes = self.automatic if self.problems() else self.automatic | self.sizes
         section = merge_trees(to_tree(Settings(model=self.make(**sizes)))["model"], self.parts)
         sizes_and_typos = self.sizes.keys() | self.misspelled.keys()
         overrides = {k: v for k, v in self.explicit.items() if k not in sizes_and_typos}
         return merge_trees(section, overrides)
 
     def problems(self) -> list[str]:
-        """Say what is wrong with each size by itself, or else with all of them together."""
-        alone = [unknown_setting(f"model.{k}", [f"model.{x}"]) for k, x in self.misspelled.items()]
-        alone += [p for key, value in self.sizes.items() for p in self._refused_alone(key, value)]
-        return alone or [f"model: {problem}" for problem in self._refused(self.sizes)]
+        """Say what is wrong with each size by itself, otherwise with all of them together."""
+        wrong = [unknown_setting(f"model.{k}", [f"model.{x}"]) for k, x in self.misspelled.items()]
+        wrong += [p for key, value in self.sizes.items() for p in self._size_problems(key, value)]
+        return wrong or [f"model: {problem}" for problem in self._preset_problems(self.sizes)]
 
-    def _refused_alone(self, key: str, value: Any) -> list[str]:
+    def _size_problems(self, key: str, value: Any) -> list[str]:
         hint = get_type_hints(self.make)[key]
         if names := choices(hint):
             return [] if value in names else [unknown_choice(f"model.{key}", value, names)]
         if type(value) not in ((int, float) if hint is float else (hint,)):
             return [wrong_value(f"model.{key}", printable(value), must_be(hint))]
-        # a part may call it by another name
-        problems = self._refused({key: value})
+        # a part may name the setting differently
+        problems = self._preset_problems({key: value})
         return [f"model.{p}" if p.startswith(f"{key} ") else f"model.{key}: {p}" for p in problems]
 
-    def _refused(self, sizes: Tree) -> tuple[str, ...]:
+    def _preset_problems(self, sizes: Tree) -> tuple[str, ...]:
         try:
-            self.make(**{**self.suited, **sizes})
+            self.make(**{**self.automatic, **sizes})
         except ConfigError as error:
             return error.problems
         return ()
 
 
-def _suited(
+def _automatic_sizes(
     profile: CorpusProfile, tree: Tree, name: str, *, paper: bool, on_gpu: bool
 ) -> tuple[Tree, list[AutoSetting]]:
     """Return the automatic sizes of a preset, and the reason for each."""
-    width = _by_pairs(profile, {1000: 96, 5000: 128, 15_000: 192, 100_000: 256}, 384)
-    dropout = _by_pairs(profile, {50_000: 0.3, 200_000: 0.2}, 0.1)
-    if wide := on_gpu and name in RECURRENT:
-        width = _by_pairs(profile, {1000: 256, 5000: 384}, 512)
-        dropout = _by_pairs(profile, {50_000: 0.4, 200_000: 0.3}, 0.2)
-    elif name in RECURRENT and not _sentences(profile, tree):
-        width = _by_pairs(profile, {600: 96, 1000: 192, 5000: 256, 100_000: 320}, 384)
-    suited: dict[str, Any] = {
+    width = _by_num_pairs(profile, {1000: 96, 5000: 128, 15_000: 192, 100_000: 256}, 384)
+    dropout = _by_num_pairs(profile, {50_000: 0.3, 200_000: 0.2}, 0.1)
+    if is_wide := on_gpu and name in RECURRENT:
+        width = _by_num_pairs(profile, {1000: 256, 5000: 384}, 512)
+        dropout = _by_num_pairs(profile, {50_000: 0.4, 200_000: 0.3}, 0.2)
+    elif name in RECURRENT and not _targets_are_sentences(profile, tree):
+        width = _by_num_pairs(profile, {600: 96, 1000: 192, 5000: 256, 100_000: 320}, 384)
+    automatic: dict[str, Any] = {
         "embedding_size": width,
         "hidden_size": width,
         "align_size": width,
@@ -300,93 +303,94 @@ def _suited(
         "num_heads": 4,
         "num_layers": LAYERS.get(name, 1),
         "dropout": dropout,
-        "max_length": _places(tree),
+        "max_length": _max_positions(tree),
         "tied_embeddings": "all" if tree["text"].get("shared_vocabulary") else "output",
     }
     published = paper_sizes(name).sizes if paper else {}
     arguments = inspect.signature(preset(name)).parameters
-    suited = {key: value for key, value in (suited | published).items() if key in arguments}
+    automatic = {key: value for key, value in (automatic | published).items() if key in arguments}
     reasons = {
         "max_length": "positions for the longest lines",
         "tied_embeddings": "one vocabulary"
         if tree["text"].get("shared_vocabulary")
         else "two vocabularies",
     } | dict.fromkeys(published, "the paper's")
-    pairs = f"for {profile.pairs:,} pairs{' on a GPU' * wide}"
-    return suited, [
+    pairs = f"for {profile.pairs:,} pairs{' on a GPU' * is_wide}"
+    return automatic, [
         AutoSetting(f"model.{key}", value, reasons.get(key, pairs))
-        for key, value in suited.items()
+        for key, value in automatic.items()
         if key not in tree["model"]
     ]
 
 
-def _places(tree: Tree) -> int:
-    """Positions for the longest line of either side, its begin or end included."""
+def _max_positions(tree: Tree) -> int:
+    """Return the positions that the longest line of either side needs, BOS or EOS included."""
     data = tree["data"]
     lengths = (data.get("max_source_length", 512), data.get("max_target_length", 512))
     # a wrong type is not this rule's to refuse
     return max(length for length in (*lengths, 31) if isinstance(length, int)) + 1
 
 
-def _train(profile: CorpusProfile, tree: Tree, on_gpu: bool) -> Iterator[tuple[str, Any, str]]:
+def _train_rules(profile: CorpusProfile, tree: Tree, on_gpu: bool) -> Rules:
     kinds = tree["text"]
     tokens = profile.pairs * max(
-        _symbols(profile.source, kinds.get("source")), _symbols(profile.target, kinds.get("target"))
+        _mean_tokens(profile.source, kinds.get("source")),
+        _mean_tokens(profile.target, kinds.get("target")),
     )
-    sentences = _sentences(profile, tree)
-    batches, most = (40, 2048) if sentences else (140, 4096)
-    batch = min(most, max(256, 64 * round(tokens / batches / 64)))
-    few = f", in at least {batches} batches" if batch > 256 else ""
-    yield "batch_tokens", batch, f"about {tokens:,.0f} symbols{few}"
+    sentences = _targets_are_sentences(profile, tree)
+    num_batches, max_batch = (40, 2048) if sentences else (140, 4096)
+    batch = min(max_batch, max(256, 64 * round(tokens / num_batches / 64)))
+    at_least = f", in at least {num_batches} batches" if batch > 256 else ""
+    yield "batch_tokens", batch, f"about {tokens:,.0f} tokens{at_least}"
     explicit = tree["train"].get("batch_tokens", batch)
     batch = explicit if isinstance(explicit, int) and explicit > 0 else batch
-    per_epoch = max(1, round(tokens / batch))
-    passes = round((300_000 if sentences else 500_000) / profile.pairs)
-    passes = min(100, max(30, 2 * passes) if on_gpu else max(15, passes))
-    least = 2000 if profile.pairs >= 2000 else 300
-    steps = min(50_000, max(least, passes * per_epoch))
-    yield "max_steps", steps, f"{steps / per_epoch:.0f} passes over the pairs"
+    steps_per_epoch = max(1, round(tokens / batch))
+    epochs = round((300_000 if sentences else 500_000) / profile.pairs)
+    epochs = min(100, max(30, 2 * epochs) if on_gpu else max(15, epochs))
+    min_steps = 2000 if profile.pairs >= 2000 else 300
+    steps = min(50_000, max(min_steps, epochs * steps_per_epoch))
+    yield "max_steps", steps, f"{steps / steps_per_epoch:.0f} epochs"
     explicit = tree["train"].get("max_steps", steps)
     steps = explicit if isinstance(explicit, int) and explicit > 0 else steps
-    every = max(1, min(max(per_epoch, steps // 30), steps))
-    yield "validate_every", every, f"{steps // every} validations"
-    yield "save_every", every, "after each validation"
-    yield "report_every", max(1, min(50, every // 5)), "a few between two validations"
+    validate_every = max(1, min(max(steps_per_epoch, steps // 30), steps))
+    yield "validate_every", validate_every, f"{steps // validate_every} validations"
+    yield "save_every", validate_every, "after each validation"
+    yield "report_every", max(1, min(50, validate_every // 5)), "a few between two validations"
     decoder = _section(_section(tree, "model"), "decoder")
     if decoder.get("kind") in ("transformer", "convolutional"):
-        yield "learning_rate", 0.001, "models without recurrence bear no larger one"
+        yield "learning_rate", 0.001, "larger ones diverge without recurrence"
     elif on_gpu:
-        yield "learning_rate", 0.001, "the largest that wide recurrent models bear"
+        yield "learning_rate", 0.001, "the largest at which wide recurrent models are stable"
     else:
-        yield "learning_rate", 0.002, "the largest that recurrent models of these sizes bear"
+        yield "learning_rate", 0.002, "the largest at which models of this size are stable"
     yield "schedule", "cosine", "the last updates are the smallest"
     yield "warmup_steps", min(500, steps // 20), "the first updates are small"
     if on_gpu:
         yield "precision", "bfloat16", "a GPU is several times as fast with it"
-    elif has_bfloat16("cpu") and _worth_rounding(decoder):
-        yield "precision", "bfloat16", "this CPU multiplies it itself, in about half the time"
-    yield "average_checkpoints", 3, "the mean of the three best is steadier than the best"
+    elif has_bfloat16("cpu") and _bfloat16_is_faster(decoder):
+        yield "precision", "bfloat16", "this CPU has instructions for it, about twice as fast"
+    yield "average_checkpoints", 3, "the mean of the three best usually beats the best"
     if sentences:
         yield "metric", "bleu", "the targets are sentences"
     else:
         yield "metric", "exact", "the targets are short"
 
 
-def _worth_rounding(decoder: Tree) -> bool:
-    """Whether a decoder is wide enough; an LSTM is computed in float32 on a CPU all the same."""
+def _bfloat16_is_faster(decoder: Tree) -> bool:
+    """Whether a decoder is wide enough; an LSTM runs in float32 on a CPU in any case."""
     width = decoder.get("hidden_size", decoder.get("model_size"))
     # a wrong type is not this rule's to refuse
-    return isinstance(width, int) and width >= ROUNDED_FROM and decoder.get("cell") != "lstm"
+    return isinstance(width, int) and width >= MIN_BFLOAT16_WIDTH and decoder.get("cell") != "lstm"
 
 
-def _sentences(profile: CorpusProfile, tree: Tree) -> bool:
-    """Whether the targets are sentences of words, not words of letters or sounds."""
+def _targets_are_sentences(profile: CorpusProfile, tree: Tree) -> bool:
+    """Whether the targets are sentences of words, not words of letters or phonemes."""
     kinds = {tree["text"].get("source"), tree["text"].get("target")}
     return bool(kinds & {"words", *SUBWORDS}) and profile.target.mean_words >= 4
 
 
-def _search(profile: CorpusProfile, tree: Tree) -> Iterator[tuple[str, Any, str]]:
-    most = tree["data"].get("max_target_length", 512)
-    yield "max_length", most, "no output needs more"
+def _search_rules(profile: CorpusProfile, tree: Tree) -> Rules:
+    max_length = tree["data"].get("max_target_length", 512)
+    yield "max_length", max_length, "no output needs more"
     yield "beam_size", 5, "a little better than greedy"
-    yield "stop", "likeliest", "many short outputs may end before the right one does"
+    yield "stop", "likeliest", "otherwise short outputs may end the search before the best one"

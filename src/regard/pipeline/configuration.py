@@ -31,8 +31,8 @@ class RunConfiguration:
     automatic: AutoConfiguration
     device: torch.device
     recipe: dict[str, Any]
-    reopened: bool
-    """Whether a resumed run has other settings than it began with."""
+    settings_changed: bool
+    """Whether a resumed run has different settings than at its start."""
 
     @property
     def settings(self) -> Settings:
@@ -47,14 +47,14 @@ def configure(
     embeddings: PretrainedEmbeddings | None,
     folder: RunFolder,
 ) -> RunConfiguration:
-    """Complete the settings of a request, and refuse those that cannot be."""
+    """Complete and check the settings of a request."""
     explicit = request.settings
     if embeddings is not None:
         explicit = embeddings.complete_settings(explicit, request.preset)
     if warm_start is not None:
         explicit = warm_start.complete_settings(explicit)
-    before = folder.recipe() if request.resume else None
-    explicit, on_gpu = keep_precision(before, explicit), started_on_gpu(before)
+    old_recipe = folder.recipe() if request.resume else None
+    explicit, on_gpu = keep_precision(old_recipe, explicit), started_on_gpu(old_recipe)
     on_gpu = will_use_gpu(explicit) if on_gpu is None else on_gpu
     automatic = auto_configure(
         pairs.profile, explicit, request.preset, paper=request.paper_sizes, on_gpu=on_gpu
@@ -70,5 +70,7 @@ def configure(
         "start": None if warm_start is None else warm_start.fingerprint,
         "embeddings": None if embeddings is None else embeddings.fingerprint,
     }
-    reopened = before is not None and check_same_run(before, recipe, request, str(folder.path))
-    return RunConfiguration(automatic, device, recipe, reopened)
+    settings_changed = old_recipe is not None and check_same_run(
+        old_recipe, recipe, request, str(folder.path)
+    )
+    return RunConfiguration(automatic, device, recipe, settings_changed)

@@ -1,7 +1,6 @@
 """Statistics of the pairs from one pass: what auto-configuration, split and recipe depend on.
 
-Memory grows with the alphabet alone: of different words and of different sources, no more are
-remembered than decide anything.
+Memory grows only with the alphabet: different words and sources are remembered up to a limit.
 """
 
 import hashlib
@@ -19,10 +18,10 @@ from regard.text.normalization import normalize
 from regard.text.tokenizers import Phonemes
 
 MAX_WORDS = 5000
-"""Different words that are remembered: beyond this number, it does not matter how many."""
+"""Maximum number of different words that are remembered; more make no difference."""
 
 MAX_TAGS = 1000
-"""Different tags that are remembered: if there are more, they are no tags."""
+"""Maximum number of different tags that are remembered; with more, they are no tags."""
 
 BLOCK_PAIRS = 1000
 
@@ -34,7 +33,7 @@ _TAG_SIGNS = frozenset(map(chr, range(33, 127))) - frozenset("abcdefghijklmnopqr
 class SideProfile:
     """One side of all pairs; of its words, the first `MAX_WORDS` different ones."""
 
-    sounds: Phonemes
+    phonemes: Phonemes
     lines: int = 0
     characters: Counter[str] = field(default_factory=Counter)
     lengths: Counter[int] = field(default_factory=Counter)
@@ -42,8 +41,8 @@ class SideProfile:
     num_words: int = 0
     num_letters: int = 0
     word_lengths: Counter[int] = field(default_factory=Counter)
-    spaced: int = 0
-    ended: int = 0
+    spaced_lines: int = 0
+    lines_with_tags: int = 0
     tags: set[str] = field(default_factory=set)
     num_tags: int = 0
     num_tag_letters: int = 0
@@ -63,25 +62,25 @@ class SideProfile:
         self.num_words += sum(word_counts)
         self.num_letters += sum(n for x, n in characters.items() if not x.isspace())
         self.word_lengths.update(word_counts)
-        self.spaced += len(lines) - word_counts.count(0) - word_counts.count(1)
+        self.spaced_lines += len(lines) - word_counts.count(0) - word_counts.count(1)
         self._add_words(lines, text)
         self._add_tags(lines)
 
     def _add_words(self, lines: Sequence[str], text: str) -> None:
-        """Remember different words, until there are enough."""
+        """Remember different words, up to the limit."""
         if len(self.words) >= MAX_WORDS:
             return
-        every = self.words.union(text.split())
-        if len(every) < MAX_WORDS:
-            self.words = every
+        words = self.words.union(text.split())
+        if len(words) < MAX_WORDS:
+            self.words = words
             return
         for line in lines:
             if len(self.words) < MAX_WORDS:
                 self.words.update(line.split())
 
     def _add_tags(self, lines: Sequence[str]) -> None:
-        """Count last words, which may be tags, unless some line of before has none."""
-        if self.ended + len(lines) < self.lines:
+        """Count last words, which may be tags, unless an earlier line had none."""
+        if self.lines_with_tags + len(lines) < self.lines:
             return
         ends: Counter[str] = Counter()
         for line in lines:
@@ -90,7 +89,7 @@ class SideProfile:
                 ends[last] += 1
         for last, count in ends.items():
             tags = last.split(";")
-            self.ended += count
+            self.lines_with_tags += count
             self.tags.update(tags)
             self.num_tags += count * len(tags)
             self.num_tag_letters += count * len(last)
@@ -99,9 +98,9 @@ class SideProfile:
                 return
 
     @property
-    def tagged(self) -> bool:
-        """Whether every line ends in tags: few that come often, and look like none of its words."""
-        if self.ended < self.lines or not 0 < len(self.tags) <= MAX_TAGS:
+    def is_tagged(self) -> bool:
+        """Whether every line ends in tags: few and frequent, in capitals, digits or signs."""
+        if self.lines_with_tags < self.lines or not 0 < len(self.tags) <= MAX_TAGS:
             return False
         # a year comes often too, but the next one is another
         named = sum(any("A" <= x <= "Z" for x in tag) for tag in self.tags)
@@ -109,9 +108,9 @@ class SideProfile:
         return signs and 2 * named > len(self.tags) and self.num_tags >= 5 * len(self.tags)
 
     @property
-    def share_spaced(self) -> float:
-        """The share of lines that spaces divide."""
-        return self.spaced / self.lines
+    def share_with_spaces(self) -> float:
+        """The share of lines with a space between words."""
+        return self.spaced_lines / self.lines
 
     @property
     def mean_length(self) -> float:
@@ -129,19 +128,25 @@ class SideProfile:
         return self.num_letters / self.num_words
 
     @property
-    def parts(self) -> int:
-        """How many different tokens `sounds` makes of the words."""
-        return len({part for word in self.words for part in self.sounds.tokenize(word)})
+    def num_phoneme_tokens(self) -> int:
+        """Number of different tokens if the words are tokenized as phonemes."""
+        return len({part for word in self.words for part in self.phonemes.tokenize(word)})
 
     @property
     def mean_marks(self) -> float:
-        """Marks of a line, on average: what `sounds` may take off a letter."""
-        marks = {one: len(self.sounds.tokenize(f"x{one}")) - 1 for one in self.characters}
-        return sum(marks[one] * count for one, count in self.characters.items()) / self.lines
+        """Phonetic marks of a line, on average."""
+        marks = {
+            character: len(self.phonemes.tokenize(f"x{character}")) - 1
+            for character in self.characters
+        }
+        return (
+            sum(marks[character] * count for character, count in self.characters.items())
+            / self.lines
+        )
 
     @property
-    def repeats(self) -> float:
-        """How often a word comes, on average, where there are not too many to say."""
+    def mean_word_count(self) -> float:
+        """Mean number of occurrences of a word, if not too many words were seen."""
         return self.num_words / len(self.words)
 
 
@@ -154,7 +159,7 @@ def _is_single_spaced(text: str, characters: Counter[str]) -> bool:
 
 @final
 class CorpusProfile:
-    """What the pairs are like in one Unicode form, and a fingerprint of them in their order."""
+    """Statistics of the pairs in one Unicode form, and a fingerprint of the pairs in order."""
 
     def __init__(self, normalization: str) -> None:
         self.normalization = normalization
@@ -186,21 +191,21 @@ class CorpusProfile:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the normalized pairs, a line `source<TAB>target` each."""
+        """SHA-256 of the normalized pairs, one line `source<TAB>target` each."""
         return self._digest.hexdigest()
 
     @property
     def pairs(self) -> int:
-        """How many there are."""
+        """Number of pairs."""
         return self.source.lines
 
     @property
     def sources(self) -> int:
-        """How many different sources there are; of very many, an estimate."""
+        """Number of different sources; an estimate if there are very many."""
         return self._hashes.num_different
 
     def dev_threshold(self, share: float, most: int) -> int:
-        """Return below which hash a source is held out: at least one source, never all."""
+        """Return the hash below which a source is held out: at least one source, never all."""
         return self._hashes.threshold(share, most)
 
 
@@ -210,7 +215,7 @@ def tsv_bytes(block: PairBlock) -> bytes:
 
 
 def too_few(profile: CorpusProfile, *, dev: bool) -> str | None:
-    """Say why so few pairs are not enough, if so; `dev` if others are for validation."""
+    """Say that there are too few pairs, if so; `dev` says that others are for validation."""
     if profile.sources >= (1 if dev else 2):
         return None
     return messages.too_few_pairs(profile.pairs, profile.sources)
@@ -222,7 +227,7 @@ def normalize_block(block: PairBlock, form: str) -> PairBlock:
 
 
 def _normalized(lines: list[str], form: str) -> list[str]:
-    # a line end belongs to no letter: lines are the same in one text as alone
+    # a line end composes with no letter: lines may be normalized together
     text = "\n".join(lines)
     normal = normalize(text, form)
     return lines if normal == text else normal.split("\n")

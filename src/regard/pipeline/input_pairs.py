@@ -1,4 +1,4 @@
-"""Reads what a request asks to learn from, once: into a profile and a spool."""
+"""Reads the pairs of a request, once: into a profile and a spool."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +14,7 @@ from regard.pipeline.request import TrainRequest
 from regard.pipeline.split import source_hashes
 from regard.text.normalization import FORMS
 
-SHOWN_BAD_LINES = 5
+MAX_LOGGED_BAD_LINES = 5
 
 BadLine = Callable[[DataError], None]
 
@@ -27,12 +27,12 @@ class ReadPairs(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What a sentence calls them."""
+        """Name of the pairs in messages."""
         return self.spool.name
 
 
 class InputPairs(NamedTuple):
-    """The pairs to learn from, and those to validate on; without the latter, some are held out."""
+    """Training pairs and validation pairs; without the latter, some training pairs are held out."""
 
     train: ReadPairs
     dev: ReadPairs | None
@@ -44,7 +44,7 @@ class InputPairs(NamedTuple):
 
     @property
     def fingerprints(self) -> dict[str, str | None]:
-        """Which pairs these are."""
+        """Fingerprints of the training pairs and of the validation pairs."""
         dev = None if self.dev is None else self.dev.profile.fingerprint
         return {"pairs": self.profile.fingerprint, "dev": dev}
 
@@ -54,13 +54,13 @@ def read_input_pairs(
 ) -> InputPairs:
     """Read all pairs of a request, before anything is written to its folder.
 
-    `start_normalization` is the Unicode form of the model that is started from.
+    `start_normalization` is the Unicode form of the model that training starts from.
     """
     section = request.settings.get("data")
     form = section.get("normalization") if isinstance(section, dict) else None
     # an unknown form is refused with all other wrong settings
     form = form if form in FORMS else DataConfig().normalization
-    # what will be encoded in another form is spooled as it is
+    # pairs that will be encoded in another form are spooled unchanged
     spool_form = form if start_normalization in (None, form) else "none"
     skipped: list[DataError] = []
     skip = skipped.append if request.skip_bad_lines else None
@@ -70,7 +70,7 @@ def read_input_pairs(
         columns = request.pairs.columns if is_file(request.dev) else None
         source = PairsSource(request.dev, columns=columns, label="dev")
         dev = read_pairs(source, form, spool_form, skip=skip, folder=folder)
-    for error in skipped[:SHOWN_BAD_LINES]:
+    for error in skipped[:MAX_LOGGED_BAD_LINES]:
         log(f"skipped: {error}")
     if skipped:
         log(f"skipped {len(skipped):,} bad line{'s' * (len(skipped) != 1)}")
@@ -87,7 +87,7 @@ def read_pairs(
     skip: BadLine | None = None,
     folder: Path | None = None,
 ) -> ReadPairs:
-    """Read pairs once; a bad line ends the reading, or is skipped and told to `skip`."""
+    """Read pairs once; a bad line raises an error, or is passed to `skip`."""
     spool_normalization = spool_normalization or normalization
     spool = PairSpool(source.name, spool_normalization, folder)
     profile = CorpusProfile(normalization)
@@ -115,5 +115,5 @@ def _check_number_of_pairs(pairs: InputPairs) -> None:
     train, dev = pairs
     if dev is not None and not dev.profile.pairs:
         raise DataError(dev.name, None, messages.EMPTY_DEV)
-    if few := too_few(train.profile, dev=dev is not None):
-        raise DataError(train.name, None, few)
+    if problem := too_few(train.profile, dev=dev is not None):
+        raise DataError(train.name, None, problem)

@@ -1,4 +1,4 @@
-"""The sentences with which the pipeline refuses: what is wrong, what it must be, what to do."""
+"""Error messages of the pipeline: what is wrong, what it must be, what to do."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -22,8 +22,7 @@ OUTPUT_WITHOUT_RUN = (
     "--out."
 )
 NO_ATTENTION = (
-    "the model has no attention; alignments are read from it. Use a model with attention, such as "
-    "bahdanau2015."
+    "the model has no attention to evaluate. Use a model with attention, such as bahdanau2015."
 )
 BLANK_SIDE = "a side is blank; it must contain words. Leave the line out."
 PRESET_AT_WARM_START = (
@@ -73,7 +72,7 @@ def no_line(what: str) -> str:
 
 
 def too_few_pairs(pairs: int, sources: int) -> str:
-    """Refuse pairs of which nothing could be held out."""
+    """Refuse so few pairs that none could be held out."""
     counts = (
         f"{pairs} pair{'s' * (pairs != 1)} with {sources} different source{'s' * (sources != 1)}"
     )
@@ -97,7 +96,7 @@ def output_unreachable(reason: str | None) -> str:
 
 
 def output_not_writable(folder: Path) -> str:
-    """Refuse a folder of somebody else."""
+    """Refuse a folder without permission to write."""
     return f"this user cannot write to {folder}. Pass --out in another folder."
 
 
@@ -120,7 +119,7 @@ def different_tokenizers(source: str, target: str) -> str:
 def rdrop_without_dropout(alpha: float) -> str:
     """Refuse to compare two equal passes."""
     return (
-        f"train.rdrop_alpha is {alpha}; it must be 0 without dropout, where both passes are equal. "
+        f"train.rdrop_alpha is {alpha}; without dropout both passes are equal and it must be 0. "
         "Set train.rdrop_alpha = 0 or model.dropout = 0.3."
     )
 
@@ -135,7 +134,7 @@ def too_few_positions(name: str, positions: int, needed: int, data: str, longest
 
 
 def too_long(max_source_length: int, max_target_length: int) -> str:
-    """Say what pairs that are left out are."""
+    """Say why pairs are left out."""
     return (
         f"longer than data.max_source_length = {max_source_length} or "
         f"data.max_target_length = {max_target_length}"
@@ -179,7 +178,7 @@ def changed_setting(change: str) -> str:
 
 
 def changed_environment(name: str, before: Any, now: Any) -> str:
-    """Refuse to resume where the last bit may differ."""
+    """Refuse to resume if the last bits may differ."""
     return (
         f"{name}: {before} → {now}; the result would differ in its last bits. Pass --allow-inexact "
         "to accept this."
@@ -190,7 +189,7 @@ def changed_environment(name: str, before: Any, now: Any) -> str:
 
 
 def other_text(name: str, setting: Any, own: Any) -> str:
-    """Refuse to cut lines otherwise than the older model does."""
+    """Refuse to tokenize lines differently than the older model."""
     return (
         f"{name} is {setting}; it must be {own}, as in the model that training starts from. Leave "
         "it out."
@@ -198,7 +197,7 @@ def other_text(name: str, setting: Any, own: Any) -> str:
 
 
 def other_model(change: str) -> str:
-    """Refuse to read the older model's weights otherwise."""
+    """Refuse another architecture than the older model's."""
     return f"{change}; the weights are those of the model that training starts from. Leave it out."
 
 

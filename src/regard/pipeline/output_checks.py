@@ -1,4 +1,4 @@
-"""Refuses to train into a place that cannot be written, or that would lose an older model."""
+"""Refuses output paths that cannot be written, or would overwrite an older model."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ from regard.training.run_folder import RunFolder
 
 
 def check_writable(out: Path) -> None:
-    """Notice before training that the model could not be saved."""
+    """Refuse before training a path at which the model could not be saved."""
     try:
         if out.is_dir():
             raise DataError(str(out), None, messages.output_is_folder(out))
@@ -40,7 +40,7 @@ def check_overwrite(request: TrainRequest, folder: RunFolder) -> None:
 
 @contextmanager
 def new_folder(folder: Path) -> Iterator[None]:
-    """Create a folder; if a stage that fills it is refused, a new one is removed again."""
+    """Create a folder; if a stage that fills it fails, remove it again if it is new."""
     existed = folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)

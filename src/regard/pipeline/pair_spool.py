@@ -1,7 +1,7 @@
-"""Pairs that were read once, on disk: every later stage reads them from here.
+"""Parsed pairs on disk: every later stage reads them from here.
 
-A spool is a file without a name, gone with the process. It holds blocks of neighbouring pairs: the
-sources, their targets, and the hash of each source, by which the pairs are split.
+A spool is an unnamed temporary file that ends with the process. It holds blocks of pairs: sources,
+targets, and the hash of each source, by which the pairs are split.
 """
 
 import tempfile
@@ -40,7 +40,7 @@ class SpooledBlock(NamedTuple):
 
 @final
 class PairSpool:
-    """Pairs in one Unicode form, or as they were read where the form is `none`."""
+    """Pairs in one Unicode form, or unchanged if the form is `none`."""
 
     def __init__(self, name: str, normalization: str, folder: Path | None = None) -> None:
         self.name = name
@@ -53,7 +53,7 @@ class PairSpool:
         self._sizes = array("q")
 
     def add(self, pairs: PairBlock, hashes: Hashes) -> None:
-        """Write a block behind the others."""
+        """Append a block."""
         sides = ["\n".join(side).encode() for side in pairs]
         self._sizes.extend((len(sides[0]), len(sides[1]), len(hashes)))
         try:

@@ -11,7 +11,7 @@ from typing_extensions import TypeIs
 
 from regard.data.lines import AnyPath, display_name
 from regard.data.messages import BLANK, BLANK_SOURCE, BLANK_TARGET
-from regard.data.pair_blocks import PairBlock, in_blocks, scan_blocks
+from regard.data.pair_blocks import PairBlock, group_into_blocks, scan_blocks
 from regard.data.pairs import Columns, Pair, scan
 from regard.errors import ConfigError, DataError
 from regard.pipeline import messages
@@ -31,11 +31,11 @@ class PairsSource:
     target: AnyPath | None = None
     columns: str | None = None
     label: str = "pairs"
-    """What a sentence calls a list."""
+    """Name of a list in messages."""
 
     @property
     def name(self) -> str:
-        """What a sentence calls it."""
+        """Name of the file or list in messages."""
         return self.label if self._file is None else display_name(self._file)
 
     @property
@@ -45,7 +45,7 @@ class PairsSource:
 
     @property
     def stem(self) -> str:
-        """What files made from it are called: the file's name without its endings."""
+        """Stem for names of output files: the file's name without its suffixes."""
         if self._file is None or os.fspath(self._file) == "-":
             return "model"
         name = Path(self._file).name
@@ -54,7 +54,7 @@ class PairsSource:
         return name or "model"
 
     def scan(self) -> Iterator[Pair | DataError]:
-        """Read once: each pair, or what is wrong with its line."""
+        """Yield each pair or the error of its line, once."""
         if self.pairs is not None and not is_file(self.pairs):
             if (self.source, self.target, self.columns) != (None, None, None):
                 raise ConfigError("data", [messages.list_with_files(self.label)])
@@ -63,9 +63,9 @@ class PairsSource:
         return scan(self.pairs, columns=columns, source=self.source, target=self.target)
 
     def scan_blocks(self) -> Iterator[PairBlock | DataError]:
-        """Read once: pairs in blocks, or what is wrong with a line."""
+        """Yield pairs in blocks and the errors of lines, once."""
         if self.pairs is not None and not is_file(self.pairs):
-            return in_blocks(self.scan())
+            return group_into_blocks(self.scan())
         columns = self._parsed_columns()
         return scan_blocks(self.pairs, columns=columns, source=self.source, target=self.target)
 
@@ -74,7 +74,7 @@ class PairsSource:
 
 
 def is_file(pairs: object) -> TypeIs[AnyPath]:
-    """Whether pairs are given by a path, and not themselves."""
+    """Whether pairs are a path, not the pairs themselves."""
     return isinstance(pairs, str | os.PathLike)
 
 
@@ -85,8 +85,8 @@ def _scan_list(pairs: Iterable[tuple[str, str]], label: str) -> Iterator[Pair | 
 
 
 def _problem(pair: Any) -> str | None:
-    """Say why something is no pair of lines, as a reader of files would."""
-    # two letters of a string are no pair
+    """Say why something is not a pair of lines, in the words of the file readers."""
+    # a string of two letters is not a pair
     whole = isinstance(pair, list | tuple) and len(pair) == 2
     if not whole or not all(isinstance(side, str) for side in pair):
         return messages.NOT_A_PAIR
@@ -94,6 +94,6 @@ def _problem(pair: Any) -> str | None:
     if problem := BLANKS.get((not source.strip(), not target.strip())):
         return problem
     if match := re.search("[\0\n\ud800-\udfff]", source + target):
-        what = {"\0": "NUL", "\n": "a line end"}.get(match[0], "half a character")
+        what = {"\0": "NUL", "\n": "a line end"}.get(match[0], "a lone surrogate")
         return messages.no_line(what)
     return None

@@ -1,7 +1,7 @@
 """From pairs of lines to training data: a split, two vocabularies, encoded corpora in a folder.
 
-Each line is cut into tokens once. A run that is started again opens what is in the folder, if it is
-still the right one.
+Each line is tokenized once. A run that starts again opens the data in the folder, if they still
+match its recipe.
 """
 
 import json
@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast, final, get_args
+from typing import Any, cast, final
 
 from regard import __version__
 from regard.atomic_files import replace_file
-from regard.choices import SubwordName
+from regard.choices import SubwordAlgorithm, names_of
 from regard.config.settings import Settings
 from regard.config.toml import to_tree
 from regard.data.corpus import Corpus, write_blocks, write_corpus
@@ -51,17 +51,17 @@ class TrainingData:
 def preprocess(
     folder: Path, pairs: InputPairs, settings: Settings, warm_start: WarmStart | None = None
 ) -> TrainingData:
-    """Split, learn vocabularies and encode into a folder; or open what is there already."""
-    recipe, note_path = _recipe(pairs, settings, warm_start), folder / "prepared.json"
-    note = _read_note(note_path)
-    if note is not None and note.get("recipe") == recipe:
+    """Split, build vocabularies and encode into a folder; or open the data that match already."""
+    recipe, metadata_path = _recipe(pairs, settings, warm_start), folder / "prepared.json"
+    metadata = _read_metadata(metadata_path)
+    if metadata is not None and metadata.get("recipe") == recipe:
         # damaged data is encoded anew
         with suppress(DataError, KeyError, TypeError, ValueError):
-            return _open(folder, note)
+            return _open_folder(folder, metadata)
     try:
-        note_path.unlink(missing_ok=True)
+        metadata_path.unlink(missing_ok=True)
     except OSError as error:
-        raise _unwritable(note_path, error) from None
+        raise _unwritable(metadata_path, error) from None
     return _encode(folder, pairs, settings, recipe, warm_start)
 
 
@@ -73,44 +73,48 @@ def _encode(
     warm_start: WarmStart | None,
 ) -> TrainingData:
     split = _Split(pairs, settings)
-    tokenizers = _tokenizers(split, settings, warm_start)
-    indexers = _indexers(tokenizers, shared=settings.text.shared_vocabulary)
-    longest = settings.data.max_source_length, settings.data.max_target_length
+    tokenizers = _make_tokenizers(split, settings, warm_start)
+    indexers = _make_indexers(tokenizers, shared=settings.text.shared_vocabulary)
+    max_lengths = settings.data.max_source_length, settings.data.max_target_length
     tokens = TokenSpool(folder)
     for block in split.train():
-        tokens.add(block, indexers, longest)
-    source, target = _sides(tokenizers, indexers, settings, warm_start)
+        tokens.add(block, indexers, max_lengths)
+    source, target = _make_processors(tokenizers, indexers, settings, warm_start)
     tables = indexers[0].ids(source.vocabulary), indexers[1].ids(target.vocabulary)
-    corpus = write_blocks(folder / "corpus", tokens.encoded(tables))
+    corpus = write_blocks(folder / "corpus", tokens.encode(tables))
     dev_rows = ((source.encode(line), target.encode(answer)) for line, answer in split.dev())
-    fitting = (ids for ids in dev_rows if len(ids[0]) <= longest[0] and len(ids[1]) <= longest[1])
-    dev_corpus = write_corpus(folder / "dev", fitting)
+    short_rows = (
+        ids for ids in dev_rows if len(ids[0]) <= max_lengths[0] and len(ids[1]) <= max_lengths[1]
+    )
+    dev_corpus = write_corpus(folder / "dev", short_rows)
     dev_name = pairs.train.name if pairs.dev is None else pairs.dev.name
     for encoded, name, what in (
         (corpus, pairs.train.name, "pair"),
         (dev_corpus, dev_name, "validation pair"),
     ):
         if not len(encoded):
-            raise DataError(name, None, messages.all_too_long(what, messages.too_long(*longest)))
+            raise DataError(
+                name, None, messages.all_too_long(what, messages.too_long(*max_lengths))
+            )
     references: dict[str, list[str]] = {}
     for line, answer in split.dev():
         references.setdefault(line, []).append(answer)
     dev = list(references.items())
-    note = {
+    metadata = {
         "recipe": recipe,
         "source": source.to_json(),
         "target": target.to_json(),
         "dev": dev,
         "left_out": tokens.left_out,
     }
-    # last: where there is a note, everything else is complete
-    write_text(folder / "prepared.json", json.dumps(note))
+    # written last: if it exists, everything else is complete
+    write_text(folder / "prepared.json", json.dumps(metadata))
     return TrainingData(source, target, corpus, dev_corpus, dev, tokens.left_out)
 
 
 @final
 class _Split:
-    """The pairs to train on and those to validate on, each to be read several times."""
+    """Training and validation pairs; both can be read several times."""
 
     def __init__(self, pairs: InputPairs, settings: Settings) -> None:
         data = settings.data
@@ -130,7 +134,7 @@ class _Split:
             yield train
 
     def dev(self) -> Iterator[tuple[str, str]]:
-        """Read the pairs to validate on, once those to train on were read."""
+        """Read the validation pairs, after the training pairs were read."""
         if self.pairs.dev is None:
             yield from self._dev
             return
@@ -138,10 +142,10 @@ class _Split:
             yield from zip(*block.pairs, strict=True)
 
 
-def _tokenizers(
+def _make_tokenizers(
     split: _Split, settings: Settings, warm_start: WarmStart | None
 ) -> tuple[Tokenizer, Tokenizer]:
-    """Return the tokenizers of both sides, learned from the training pairs alone or older ones."""
+    """Return both tokenizers, trained on the training pairs or those of an older model."""
     text = settings.text
     if warm_start is not None:
         saved = warm_start.saved
@@ -151,48 +155,50 @@ def _tokenizers(
         both = (
             line for block in split.train() for pair in zip(*block, strict=True) for line in pair
         )
-        shared = _tokenizer(both, text.source, text.source_vocabulary_size, settings)
+        shared = _make_tokenizer(both, text.source, text.source_vocabulary_size, settings)
         return shared, shared
     sources = (line for block in split.train() for line in block.sources)
     targets = (line for block in split.train() for line in block.targets)
     return (
-        _tokenizer(sources, text.source, text.source_vocabulary_size, settings),
-        _tokenizer(targets, text.target, text.target_vocabulary_size, settings),
+        _make_tokenizer(sources, text.source, text.source_vocabulary_size, settings),
+        _make_tokenizer(targets, text.target, text.target_vocabulary_size, settings),
     )
 
 
-def _tokenizer(lines: Iterable[str], kind: str, size: int, settings: Settings) -> Tokenizer:
-    if kind in get_args(SubwordName):
-        return train_subwords(lines, size, cast(SubwordName, kind), settings.train.seed)
+def _make_tokenizer(lines: Iterable[str], kind: str, size: int, settings: Settings) -> Tokenizer:
+    if kind in names_of(SubwordAlgorithm):
+        return train_subwords(lines, size, cast(SubwordAlgorithm, kind), settings.train.seed)
     return plain_tokenizer(kind, settings.data.normalization)
 
 
-def _indexers(tokenizers: tuple[Tokenizer, Tokenizer], *, shared: bool) -> Indexers:
+def _make_indexers(tokenizers: tuple[Tokenizer, Tokenizer], *, shared: bool) -> Indexers:
     """Return what counts tokens; with a shared vocabulary, one that counts both sides."""
     source = make_token_indexer(tokenizers[0])
     return source, source if shared else make_token_indexer(tokenizers[1])
 
 
-def _sides(
+def _make_processors(
     tokenizers: tuple[Tokenizer, Tokenizer],
     indexers: Indexers,
     settings: Settings,
     warm_start: WarmStart | None,
 ) -> tuple[TextProcessor, TextProcessor]:
-    """Number the tokens that were counted, behind those of an older model."""
+    """Build vocabularies from the counts, after the tokens of an older model."""
     text = settings.text
     older: tuple[TextProcessor | None, TextProcessor | None] = (None, None)
     if warm_start is not None:
         older = (warm_start.saved.source, warm_start.saved.target)
-    source = _side(tokenizers[0], indexers[0], text.source_vocabulary_size, settings, older[0])
+    source = _make_processor(
+        tokenizers[0], indexers[0], text.source_vocabulary_size, settings, older[0]
+    )
     if text.shared_vocabulary:
         return source, source
-    return source, _side(
+    return source, _make_processor(
         tokenizers[1], indexers[1], text.target_vocabulary_size, settings, older[1]
     )
 
 
-def _side(
+def _make_processor(
     tokenizer: Tokenizer,
     indexer: TokenIndexer,
     size: int,
@@ -204,7 +210,7 @@ def _side(
         vocabulary = Vocabulary.from_counts(counts, None, min_count)
         return replace(older, vocabulary=older.vocabulary.union(vocabulary))
     if isinstance(tokenizer, Subwords):
-        # pieces were counted as they were learned, and spell whatever is rare
+        # the model has chosen its pieces already, and spells rare words with them
         vocabulary = Vocabulary.from_counts(counts, None, 1)
     else:
         vocabulary = Vocabulary.from_counts(counts, size, min_count)
@@ -212,36 +218,36 @@ def _side(
 
 
 def _recipe(pairs: InputPairs, settings: Settings, warm_start: WarmStart | None) -> dict[str, Any]:
-    """Return all that decides what is encoded here."""
+    """Return everything that decides the encoded data."""
     tree = to_tree(settings)
     sections = {"data": tree["data"], "text": tree["text"]}
     recipe = pairs.fingerprints | sections | {"seed": settings.train.seed, "regard": __version__}
     recipe |= {} if warm_start is None else {"start": warm_start.fingerprint}
-    # with lists for tuples, as a note is read
+    # with lists for tuples, as JSON is read
     return json.loads(json.dumps(recipe))
 
 
-def _open(folder: Path, note: dict[str, Any]) -> TrainingData:
+def _open_folder(folder: Path, metadata: dict[str, Any]) -> TrainingData:
     return TrainingData(
-        TextProcessor.from_json(note["source"]),
-        TextProcessor.from_json(note["target"]),
+        TextProcessor.from_json(metadata["source"]),
+        TextProcessor.from_json(metadata["target"]),
         Corpus.open(folder / "corpus"),
         Corpus.open(folder / "dev"),
-        [(source, list(targets)) for source, targets in note["dev"]],
-        note["left_out"],
+        [(source, list(targets)) for source, targets in metadata["dev"]],
+        metadata["left_out"],
     )
 
 
-def _read_note(path: Path) -> dict[str, Any] | None:
+def _read_metadata(path: Path) -> dict[str, Any] | None:
     try:
-        note = json.loads(path.read_text(encoding="utf-8"))
+        metadata = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return note if isinstance(note, dict) else None
+    return metadata if isinstance(metadata, dict) else None
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write in one move: half a file would be none."""
+    """Write a file atomically."""
     try:
         replace_file(path, text.encode())
     except OSError as error:

@@ -32,11 +32,11 @@ class PretrainedEmbeddings:
         return cls(WordVectors.load(path), fingerprint(path))
 
     def complete_settings(self, settings: Tree, preset_name: str | None) -> Tree:
-        """Make embeddings as wide as the vectors, unless another width is set."""
+        """Set the embedding size to that of the vectors, unless it is set already."""
         model = settings.get("model", {})
         if not isinstance(model, dict):
             return settings
-        name = _width_setting(preset_name or str(model.get("preset", "bahdanau2015")))
+        name = _embedding_size_setting(preset_name or str(model.get("preset", "bahdanau2015")))
         if name is None:
             return settings
         return {**settings, "model": {name: self.vectors.size, **model}}
@@ -45,15 +45,17 @@ class PretrainedEmbeddings:
         self, model: Seq2Seq, source: TextProcessor, target: TextProcessor
     ) -> str:
         """Copy the vectors of known tokens, scaled to a mean norm of 1; say how many there are."""
-        rows, numbers = self.vectors.rows, self.vectors.numbers
+        row_of_word, numbers = self.vectors.row_of_word, self.vectors.numbers
         scale = 1 / max(1e-12, float(np.linalg.norm(numbers, axis=1).mean()))
         counts = []
         for name, side, embedding in (
             ("source", source, model.source_embedding),
             ("target", target, model.target_embedding),
         ):
-            symbols = side.vocabulary.tokens
-            known = [(at, rows[symbol]) for at, symbol in enumerate(symbols) if symbol in rows]
+            tokens = side.vocabulary.tokens
+            known = [
+                (i, row_of_word[token]) for i, token in enumerate(tokens) if token in row_of_word
+            ]
             if embedding.weight.shape[1] != self.vectors.size:
                 sizes = embedding.weight.shape[1], self.vectors.size
                 raise ConfigError("model", [messages.other_embedding_size(name, *sizes)])
@@ -62,11 +64,11 @@ class PretrainedEmbeddings:
                 vectors = torch.from_numpy(numbers[vector_rows.numpy()] * scale)
                 with torch.no_grad():
                     embedding.weight[ids] = vectors.to(embedding.weight)
-            counts.append(f"{len(known):,} of {len(symbols):,} {name} symbols")
-        return f"{' and '.join(counts)} begin with their vectors"
+            counts.append(f"{len(known):,} of {len(tokens):,} {name} tokens")
+        return f"{' and '.join(counts)} are initialized with vectors"
 
 
-def _width_setting(name: str) -> str | None:
-    """Return what a preset calls the width of an embedding."""
+def _embedding_size_setting(name: str) -> str | None:
+    """Return the name of a preset's argument for the embedding size."""
     arguments = inspect.signature(preset(name)).parameters
     return next((x for x in ("embedding_size", "model_size") if x in arguments), None)

@@ -1,4 +1,4 @@
-"""What a training run is asked to do."""
+"""The request of a training run."""
 
 from dataclasses import dataclass, field
 from pathlib import Path

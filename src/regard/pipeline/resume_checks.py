@@ -12,12 +12,12 @@ from regard.kernels import bfloat16_instructions
 from regard.pipeline import messages
 from regard.pipeline.request import TrainRequest
 
-FIXED = ("data.", "text.", "model.", "train.metric:", "train.optimizer:")
-"""Settings that the weights, the encoded pairs and what is remembered of both depend on."""
+FIXED_SETTINGS = ("data.", "text.", "model.", "train.metric:", "train.optimizer:")
+"""Settings on which the weights, the encoded pairs, the score or the optimizer state depend."""
 
 
 def environment(device: torch.device, precision: str) -> dict[str, Any]:
-    """Return what the last bit of an update depends on, besides the settings."""
+    """Return what the last bits of an update depend on, besides the settings."""
     import numpy as np
 
     instructions = [torch.backends.cpu.get_cpu_capability()]
@@ -34,46 +34,48 @@ def environment(device: torch.device, precision: str) -> dict[str, Any]:
     }
 
 
-def started_on_gpu(before: dict[str, Any] | None) -> bool | None:
+def started_on_gpu(old_recipe: dict[str, Any] | None) -> bool | None:
     """Whether a run began on a GPU, which has other automatic settings; None if there is no run."""
-    return None if before is None else before["environment"]["device"].startswith("cuda")
+    return None if old_recipe is None else old_recipe["environment"]["device"].startswith("cuda")
 
 
-def keep_precision(before: dict[str, Any] | None, settings: Tree) -> Tree:
-    """Fill in the precision that a run began with, which another CPU would not choose."""
-    if before is None:
+def keep_precision(old_recipe: dict[str, Any] | None, settings: Tree) -> Tree:
+    """Fill in the precision that the run began with; another CPU may have another default."""
+    if old_recipe is None:
         return settings
-    return merge_trees({"train": {"precision": before["settings"]["train"]["precision"]}}, settings)
+    return merge_trees(
+        {"train": {"precision": old_recipe["settings"]["train"]["precision"]}}, settings
+    )
 
 
 def check_same_run(
-    before: dict[str, Any], recipe: dict[str, Any], request: TrainRequest, folder: str
+    old_recipe: dict[str, Any], recipe: dict[str, Any], request: TrainRequest, folder: str
 ) -> bool:
-    """Refuse to go on with something else; return whether settings were changed on purpose."""
+    """Refuse to resume a different run; return whether settings were changed on purpose."""
     for name, what in (("pairs", "pairs"), ("dev", "validation pairs")):
-        if before[name] != recipe[name]:
+        if old_recipe[name] != recipe[name]:
             raise ConfigError(folder, [messages.other_pairs(what)])
     for name, *words in (
         ("start", "from another model", "--start-from"),
         ("embeddings", "with other vectors", "--embeddings"),
     ):
-        if before.get(name) != recipe[name]:
+        if old_recipe.get(name) != recipe[name]:
             raise ConfigError(folder, [messages.other_file(*words)])
-    _refuse_environment(before["environment"], recipe["environment"], request.allow_inexact, folder)
-    changes = differences(settings_from(before["settings"]), settings_from(recipe["settings"]))
-    if fixed := [change for change in changes if change.startswith(FIXED)]:
+    _check_environment(
+        old_recipe["environment"], recipe["environment"], request.allow_inexact, folder
+    )
+    changes = differences(settings_from(old_recipe["settings"]), settings_from(recipe["settings"]))
+    if fixed := [change for change in changes if change.startswith(FIXED_SETTINGS)]:
         raise ConfigError(folder, list(map(messages.fixed_setting, fixed)))
     if changes and not request.allow_changes:
         raise ConfigError(folder, list(map(messages.changed_setting, changes)))
     return bool(changes)
 
 
-def _refuse_environment(
-    before: dict[str, Any], now: dict[str, Any], allowed: bool, folder: str
+def _check_environment(
+    old: dict[str, Any], new: dict[str, Any], allowed: bool, folder: str
 ) -> None:
-    other = [name for name in now if before.get(name) != now[name]]
+    other = [name for name in new if old.get(name) != new[name]]
     if other and not allowed:
-        problems = [
-            messages.changed_environment(name, before.get(name), now[name]) for name in other
-        ]
+        problems = [messages.changed_environment(name, old.get(name), new[name]) for name in other]
         raise ConfigError(folder, problems)

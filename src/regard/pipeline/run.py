@@ -1,4 +1,4 @@
-"""A training run: every stage in its order, each on the results of those before it."""
+"""A training run: all stages in order."""
 
 import sys
 import tempfile
@@ -37,14 +37,14 @@ Log = Callable[[str], None]
 
 
 class TrainOutcome(NamedTuple):
-    """How a run ended: with a translator, or by the signal that stopped it before its end."""
+    """How a run ended: with a translator, or stopped early by a signal."""
 
     translator: Translator | None
     stopped_by: int | None
 
 
 def run(request: TrainRequest) -> TrainOutcome:
-    """Train what a request asks for; what cannot work is refused before it costs time."""
+    """Run a training request; whatever cannot work is refused before training."""
     log: Log = (lambda text: None) if request.quiet else _log_to_stderr
     with ExitStack() as stack:
         folder = _open_folder(request, stack)
@@ -58,7 +58,7 @@ def run(request: TrainRequest) -> TrainOutcome:
             log(f"{request.out}: the run is finished; there is nothing left to do")
             return TrainOutcome(finished, None)
         _log_configuration(configuration, request, log)
-        # the caller's random state is left as it was
+        # the random state of the caller does not change
         device = configuration.device
         stack.enter_context(torch.random.fork_rng([device] if device.type == "cuda" else []))
         with new_folder(folder.path):
@@ -74,7 +74,7 @@ def run(request: TrainRequest) -> TrainOutcome:
 
 
 def _open_folder(request: TrainRequest, stack: ExitStack) -> RunFolder:
-    """Return where the state of the run is kept; without a model file, for as long as it runs."""
+    """Return the run folder; without a model file, a temporary one."""
     if request.out is not None:
         check_writable(request.out)
     path = request.folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -90,7 +90,7 @@ def _initialize_model(
     embeddings: PretrainedEmbeddings | None,
     log: Log,
 ) -> Seq2Seq:
-    """Build the model, with random weights and those of an older model or of word vectors."""
+    """Build the model, with random weights, those of an older model, or word vectors."""
     settings = configuration.settings
     torch.manual_seed(settings.train.seed)
     model = build_for(settings.model, data.source, data.target).to(configuration.device).eval()
@@ -111,11 +111,19 @@ def _train(
     folder: RunFolder,
     log: Log,
 ) -> TrainOutcome:
-    """Train from where the folder stands, score the best weights and save the model file."""
+    """Train from the last saved state, score the best weights and save the model file."""
     config, progress = saved.settings.train, folder.progress()
     validator = Validator(saved, data, progress.step // config.validate_every)
-    fixed = validator, validator.higher_is_better, configuration.recipe, configuration.reopened
-    job = TrainingJob(saved.model, data.corpus, config, folder, *fixed)
+    job = TrainingJob(
+        saved.model,
+        data.corpus,
+        config,
+        folder,
+        validate=validator,
+        higher_is_better=validator.higher_is_better,
+        recipe=configuration.recipe,
+        settings_changed=configuration.settings_changed,
+    )
     if not request.quiet and (job.settings_changed or not progress.finished):
         duration = estimate(job, validator.estimate_seconds, progress.step)
         log(f"{sum(p.numel() for p in job.model.parameters()):,} parameters; {duration}")
@@ -147,7 +155,7 @@ def _finished_translator(
     if not request.resume or request.out is None or not request.out.exists():
         return None
     progress, recipe = folder.progress(), configuration.recipe
-    if configuration.reopened or not progress.finished:
+    if configuration.settings_changed or not progress.finished:
         return None
     try:
         translator = load(request.out, device=recipe["settings"]["train"]["device"])
@@ -166,7 +174,7 @@ def _summary(
     configuration: RunConfiguration,
     warm_start: WarmStart | None,
 ) -> dict[str, Any]:
-    """Return what the model file says of its training: no clock, host or path."""
+    """Return the training summary for the model file: no clock, host or path."""
     summary = pairs.fingerprints | {
         "dev_sources": len(data.dev),
         "left_out": data.left_out,
@@ -178,24 +186,24 @@ def _summary(
 
 def _log_configuration(configuration: RunConfiguration, request: TrainRequest, log: Log) -> None:
     if configuration.automatic.reasons:
-        log("chosen from the pairs:")
+        log("automatic settings:")
     for setting in configuration.automatic.reasons:
         log(f"  {setting}")
     if request.out is not None:
         log(f"model file {request.out}, everything else in {request.folder}/, all settings in")
-        log(f"  {request.folder}/settings.toml (--config takes it)")
+        log(f"  {request.folder}/settings.toml (for --config)")
 
 
 def _log_training_data(
     data: TrainingData, configuration: RunConfiguration, pairs: InputPairs, log: Log
 ) -> None:
-    prints = pairs.fingerprints
-    same = " (the same pairs)" * (prints["pairs"] == prints["dev"])
+    fingerprints = pairs.fingerprints
+    same = " (the same pairs)" * (fingerprints["pairs"] == fingerprints["dev"])
     sources = f"{len(data.dev):,} source{'s' * (len(data.dev) != 1)}"
     log(
-        f"{len(data.corpus):,} pairs to learn from, {sources} to validate on{same}; "
+        f"{len(data.corpus):,} training pairs, {sources} for validation{same}; "
         f"{len(data.source.vocabulary):,} source and {len(data.target.vocabulary):,} "
-        "target symbols"
+        "target tokens"
     )
     if data.left_out:
         data_config = configuration.settings.data
@@ -205,7 +213,7 @@ def _log_training_data(
 
 
 def _log_to_stderr(text: str) -> None:
-    # a process without a terminal of its own may have none
+    # a process without a terminal may have no stderr
     if sys.stderr is not None:
         sys.stderr.write(f"{text}\n")
         sys.stderr.flush()

@@ -14,7 +14,7 @@ def check_settings(settings: Settings) -> None:
     """Refuse settings that are valid by themselves, but not together."""
     conflicts = [
         *_text_problems(settings),
-        *_length_problems(settings),
+        *_position_problems(settings),
         *_rdrop_problems(settings),
         *(f"model: {problem}" for problem in combination_problems(settings.model)),
     ]
@@ -44,7 +44,7 @@ def _dropouts(tree: Tree) -> Iterator[float]:
             yield value
 
 
-def _length_problems(settings: Settings) -> Iterator[str]:
+def _position_problems(settings: Settings) -> Iterator[str]:
     """Yield limits of positions that are below the longest training line."""
     model, data = settings.model, settings.data
     limits: list[tuple[str, Any, str, int]] = []
@@ -56,9 +56,9 @@ def _length_problems(settings: Settings) -> Iterator[str]:
     attention = getattr(model.decoder, "attention", None)
     if attention is not None and attention.score == "location":
         limits.append(("model.decoder.attention", attention, "source", 0))
-    for name, section, side, more in limits:
+    for name, section, side, num_special in limits:
         limit = f"max_{side}_length"
         longest = getattr(data, limit)
-        if section.max_length < longest + more:
-            sizes = section.max_length, longest + more
-            yield messages.too_few_positions(name, *sizes, limit, longest)
+        needed = longest + num_special
+        if section.max_length < needed:
+            yield messages.too_few_positions(name, section.max_length, needed, limit, longest)

@@ -12,17 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 MAX_HASHES = 1 << 16
-"""Different hashes that are remembered, the smallest; with more sources, their number is estimated
-to within one percent."""
+"""Number of smallest hashes that are remembered; with more sources, their number is estimated to
+within one percent."""
 
 NUM_HASHES = 1 << 64
 
 Hashes = NDArray[np.uint64]
-
-
-def source_hash(source: str) -> int:
-    """Return the place of a source in an order that has nothing to do with the file's."""
-    return int(source_hashes([source])[0])
 
 
 def source_hashes(sources: Iterable[str]) -> Hashes:
@@ -33,50 +28,50 @@ def source_hashes(sources: Iterable[str]) -> Hashes:
 
 @final
 class SmallestHashes:
-    """The smallest of many hashes, each once: they also tell how many different ones there were."""
+    """The smallest distinct hashes of many; they also estimate how many distinct ones there are."""
 
     def __init__(self) -> None:
         self._smallest: Hashes = np.empty(0, dtype=np.uint64)
         self._limit = NUM_HASHES
-        self._waiting: list[Hashes] = []
-        self._num_waiting = 0
+        self._pending: list[Hashes] = []
+        self._num_pending = 0
 
     def add(self, hashes: Hashes) -> None:
-        """Take note of hashes."""
+        """Add hashes."""
         if self._limit < NUM_HASHES:
             hashes = hashes[hashes < np.uint64(self._limit)]
-        self._waiting.append(hashes)
-        self._num_waiting += len(hashes)
-        if self._num_waiting >= MAX_HASHES:
+        self._pending.append(hashes)
+        self._num_pending += len(hashes)
+        if self._num_pending >= MAX_HASHES:
             self._merge()
 
     @property
     def smallest(self) -> Hashes:
-        """Return the smallest in their order; all, if there are not too many."""
+        """Return the smallest hashes in order; all, if there are not too many."""
         self._merge()
         return self._smallest
 
     @property
     def num_different(self) -> int:
-        """Return how many different hashes there were; if too many, about how many."""
+        """Return the number of different hashes; an estimate if there are too many."""
         count = len(self.smallest)
         return count if self._limit == NUM_HASHES else round(count * NUM_HASHES / self._limit)
 
-    def threshold(self, share: float, most: int) -> int:
-        """Return below which hash a source is held out: at least one source, never all."""
+    def threshold(self, share: float, max_sources: int) -> int:
+        """Return the hash below which a source is held out: at least one source, never all."""
         num_sources = self.num_different
-        count = min(max(1, round(share * num_sources)), most, num_sources - 1)
+        count = min(max(1, round(share * num_sources)), max_sources, num_sources - 1)
         if count < len(self._smallest):
             return int(self._smallest[count]) if count > 0 else 0
-        # of so many, hashes are as even as can be
+        # so many hashes are evenly distributed
         return count * NUM_HASHES // num_sources
 
     def _merge(self) -> None:
-        if not self._waiting:
+        if not self._pending:
             return
-        hashes = np.unique(np.concatenate([self._smallest, *self._waiting]))
+        hashes = np.unique(np.concatenate([self._smallest, *self._pending]))
         if len(hashes) > MAX_HASHES:
-            # those below it stay
+            # hashes at or above the limit are dropped
             self._limit = int(hashes[MAX_HASHES])
         self._smallest = hashes[:MAX_HASHES].copy()
-        self._waiting, self._num_waiting = [], 0
+        self._pending, self._num_pending = [], 0

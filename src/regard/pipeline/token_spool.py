@@ -1,4 +1,4 @@
-"""Training pairs as token indexes on disk, until the vocabularies that number them are known."""
+"""Training pairs as token indexes on disk, until the vocabularies are known."""
 
 import tempfile
 import weakref
@@ -21,7 +21,7 @@ Tables = tuple[NDArray[np.int32], NDArray[np.int32]]
 
 @final
 class TokenSpool:
-    """Pairs that are cut into tokens and short enough; `left_out` counts the others."""
+    """Tokenized pairs within the length limits; `left_out` counts the others."""
 
     def __init__(self, folder: Path) -> None:
         self.left_out = 0
@@ -38,13 +38,13 @@ class TokenSpool:
         self,
         pairs: PairBlock,
         indexers: tuple[TokenIndexer, TokenIndexer],
-        longest: tuple[int, int],
+        max_lengths: tuple[int, int],
     ) -> None:
-        """Cut pairs and count their tokens; write those that are short enough."""
+        """Tokenize pairs and count their tokens; write those within the length limits."""
         sides = [indexer.index(lines) for indexer, lines in zip(indexers, pairs, strict=True)]
         for indexer, side in zip(indexers, sides, strict=True):
             indexer.count(side.indexes)
-        fits = (sides[0].lengths <= longest[0]) & (sides[1].lengths <= longest[1])
+        fits = (sides[0].lengths <= max_lengths[0]) & (sides[1].lengths <= max_lengths[1])
         if not fits.all():
             self.left_out += int((~fits).sum())
             sides = [_select(side, fits) for side in sides]
@@ -55,7 +55,7 @@ class TokenSpool:
         except OSError as error:
             raise DataError(str(self._folder), None, unwritable(error)) from None
 
-    def encoded(self, tables: Tables) -> Iterator[EncodedBlock]:
+    def encode(self, tables: Tables) -> Iterator[EncodedBlock]:
         """Return the pairs as ids, in their order."""
         self._file.seek(0)
         sizes = iter(self._sizes)

@@ -48,20 +48,22 @@ def train(
         if is_file(arguments.get(name)):
             arguments[name] = Path(arguments[name])
     pairs_source = PairsSource(pairs, source, target, columns)
-    outcome = run(TrainRequest(pairs=pairs_source, settings=_sections(settings), **arguments))
+    outcome = run(
+        TrainRequest(pairs=pairs_source, settings=_sort_into_sections(settings), **arguments)
+    )
     if outcome.translator is None:
         raise KeyboardInterrupt(messages.stopped(resumable=bool(arguments.get("out"))))
     return outcome.translator
 
 
-def _sections(settings: dict[str, Any]) -> Tree:
-    """Sort single settings into their sections; what none of them has is the model's.
+def _sort_into_sections(settings: dict[str, Any]) -> Tree:
+    """Sort single settings into their sections; names of no section are the model's.
 
-    A misspelled name goes where its closest match is, to be refused there with all other problems.
+    A misspelled name goes to the section of its closest match, which refuses it with all problems.
     """
     tree: Tree = {}
     known = {*_known_names(), *filter(section_of_old_name, settings)}
-    closest = {name: _closest(name) or name for name in settings if name not in known}
+    closest = {name: _closest_name(name) or name for name in settings if name not in known}
     arguments = _request_arguments()
     if wrong := [(name, match) for name, match in closest.items() if match in arguments]:
         problems = [messages.unknown_argument(*names) for names in wrong]
@@ -69,15 +71,15 @@ def _sections(settings: dict[str, Any]) -> Tree:
     for name, setting in settings.items():
         match = closest.get(name, name)
         if match in SECTIONS or match == "model":
-            _put(tree, name, setting)
+            _merge_section(tree, name, setting)
         else:
-            homes = (section for section in SECTIONS if match in _setting_names(section))
-            section = section_of_old_name(name) or next(homes, "model")
-            _put(tree, section, {name: setting})
+            sections = (section for section in SECTIONS if match in _setting_names(section))
+            section = section_of_old_name(name) or next(sections, "model")
+            _merge_section(tree, section, {name: setting})
     return with_new_names(tree)
 
 
-def _put(tree: Tree, section: str, settings: Any) -> None:
+def _merge_section(tree: Tree, section: str, settings: Any) -> None:
     if not isinstance(settings, dict):
         raise ConfigError("settings", [messages.not_a_dict(section, settings)])
     tree[section] = {**tree.get(section, {}), **settings}
@@ -99,6 +101,6 @@ def _known_names() -> set[str]:
     return model | sizes | settings | _request_arguments()
 
 
-def _closest(name: str) -> str | None:
-    # sorted: of equally close names it must not be chance which is suggested
+def _closest_name(name: str) -> str | None:
+    # sorted: among equally close names the suggestion must not be random
     return next(iter(get_close_matches(name, sorted(_known_names()), n=1)), None)

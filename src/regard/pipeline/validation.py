@@ -25,8 +25,8 @@ from regard.saved_model import SavedModel
 from regard.training.progress_report import ValidationResult, ValidationSample
 from regard.translator import Translation, Translator
 
-FINAL = ("exact", "cer", "wer", "bleu", "chrf")
-"""What a finished model is scored by; TER is left out, it can take minutes."""
+FINAL_METRICS = ("exact", "cer", "wer", "bleu", "chrf")
+"""Metrics of a finished model, without TER, which can take minutes."""
 
 TRIAL_TOKENS = 16
 """Tokens of each line that are decoded for an estimate of a validation's time."""
@@ -39,70 +39,75 @@ MAX_LOGGED_TOKENS = 60
 class Validator:
     """Scores the model of a run, greedily, by the metric that its settings name.
 
-    Each validation logs another sample, and always the line of median length. `num_before` is how
-    many validations the run has behind it: a resumed run logs the same samples as one that never
-    stopped.
+    Each validation logs a new sample and the line of median length. `num_validations` counts the
+    earlier validations of the run: a resumed run logs the same samples as one without a stop.
     """
 
-    def __init__(self, saved: SavedModel, training_data: TrainingData, num_before: int = 0) -> None:
+    def __init__(
+        self, saved: SavedModel, training_data: TrainingData, num_validations: int = 0
+    ) -> None:
         self.metric = saved.settings.train.metric
         self.higher_is_better = self.metric not in {*LOWER_IS_BETTER, "loss"}
         self.batch_tokens = saved.settings.train.batch_tokens
         self.training_data = training_data
         self.translator = Translator(saved)
-        self.num_validations = num_before
+        self.num_validations = num_validations
         by_length = sorted(
             range(len(training_data.dev)), key=lambda n: (len(training_data.dev[n][0]), n)
         )
-        self.watched = by_length[len(by_length) // 2]
+        self.fixed_index = by_length[len(by_length) // 2]
 
     def __call__(self, model: Seq2Seq) -> ValidationResult:
-        """Score the model, which is the run's own."""
+        """Score the model of the run."""
         self.num_validations += 1
-        dev, at = self.training_data.dev, self.num_validations % len(self.training_data.dev)
+        dev, index = self.training_data.dev, self.num_validations % len(self.training_data.dev)
         if self.metric == "loss":
             score, signature = self._loss(model), f"loss|version:regard-{__version__}"
-            places = [at, self.watched]
-            outputs = self._translate([dev[n][0] for n in places])
-            answers = dict(zip(places, outputs, strict=True))
+            indexes = [index, self.fixed_index]
+            lines = [dev[n][0] for n in indexes]
+            translations = dict(zip(indexes, self._translate(lines), strict=True))
         else:
-            answers = dict(enumerate(self._translate([source for source, _ in dev])))
-            texts = [answer.text for answer in answers.values()]
-            metric = evaluate(texts, [targets for _, targets in dev], [self.metric])[0]
-            score, signature = metric.value, metric.signature
-        sample, watched = (_sample(answers[n], dev[n][1]) for n in (at, self.watched))
-        return ValidationResult(score, sample, watched, signature)
+            translations = dict(enumerate(self._translate([source for source, _ in dev])))
+            outputs = [translation.text for translation in translations.values()]
+            metric_score = evaluate(outputs, [targets for _, targets in dev], [self.metric])[0]
+            score, signature = metric_score.value, metric_score.signature
+        sample, fixed_sample = (
+            _sample(translations[n], dev[n][1]) for n in (index, self.fixed_index)
+        )
+        return ValidationResult(score, sample, fixed_sample, signature)
 
     def estimate_seconds(self) -> float:
         """Estimate the time of a validation from the first tokens of one batch.
 
-        Targets are taken to have their mean length, and each token to take as long as the others.
+        It assumes outputs of mean length, and the same time for each token.
         """
         search = self.translator.settings.search
-        together = max(search.batch_size, tile_rows(self.translator.models[0].device))
-        lines = [source for source, _ in self.training_data.dev[:together]]
+        num_lines = max(search.batch_size, tile_rows(self.translator.models[0].device))
+        lines = [source for source, _ in self.training_data.dev[:num_lines]]
         if self.metric == "loss":
             lines = lines[:2]
-        longest = max(1, int(self.training_data.dev_corpus.target_lengths.mean()))
-        longest = min(longest, search.max_length)
-        tokens = min(longest, TRIAL_TOKENS)
-        # what is loaded or compiled at the first time is not what a validation takes
+        output_length = max(1, int(self.training_data.dev_corpus.target_lengths.mean()))
+        output_length = min(output_length, search.max_length)
+        tokens = min(output_length, TRIAL_TOKENS)
+        # the first call also loads and compiles, and is not timed
         self._translate(lines[:1], max_length=1, min_length=0)
         start = time.perf_counter()
         self._translate(lines, max_length=tokens, min_length=0)
-        seconds = (time.perf_counter() - start) * longest / tokens
+        seconds = (time.perf_counter() - start) * output_length / tokens
         return seconds * (1 if self.metric == "loss" else len(self.training_data.dev) / len(lines))
 
-    def score_final_model(self, facts: dict[str, Any], folder: Path) -> Translator:
+    def score_final_model(self, training_summary: dict[str, Any], folder: Path) -> Translator:
         """Score the model as it will be used, and return it with its summary.
 
         The output for each line is written to the folder, for the report of the run.
         """
-        answers = self.translator.translate([source for source, _ in self.training_data.dev])
+        translations = self.translator.translate([source for source, _ in self.training_data.dev])
         references = [targets for _, targets in self.training_data.dev]
-        scores = evaluate([answer.text for answer in answers], references, FINAL)
-        summary = facts | {"scores": [score.to_json() for score in scores]}
-        write_text(folder / "dev.jsonl", "".join(_output_lines(answers, references)))
+        scores = evaluate(
+            [translation.text for translation in translations], references, FINAL_METRICS
+        )
+        summary = training_summary | {"scores": [score.to_json() for score in scores]}
+        write_text(folder / "dev.jsonl", "".join(_dev_lines(translations, references)))
         write_text(folder / "summary.json", json.dumps(summary, sort_keys=True) + "\n")
         return Translator(replace(self.translator.members[0], summary=summary))
 
@@ -112,7 +117,7 @@ class Validator:
 
     @torch.inference_mode()
     def _loss(self, model: Seq2Seq) -> float:
-        """Return −log p of a target token, on average."""
+        """Return the mean of −log p per target token."""
         corpus = self.training_data.dev_corpus
         device = model.device
         total, tokens = 0.0, 0
@@ -121,36 +126,38 @@ class Validator:
             batch = make_batch(corpus, rows)
             tokens += batch.num_tokens
             batch = batch.to(device)
-            sides = batch.source, batch.source_mask, batch.fed, batch.target, batch.target_mask
-            total += float(model.loss(*sides))
+            tensors = batch.source, batch.source_mask, batch.fed, batch.target, batch.target_mask
+            total += float(model.loss(*tensors))
         if not math.isfinite(total):
             raise InputError(messages.infinite_loss(total))
         return total / tokens
 
 
-def _sample(answer: Translation, targets: Sequence[str]) -> ValidationSample:
-    """Return a line to look at; of several right targets the one that came out, or the first."""
-    right = answer.text if answer.text in targets else targets[0]
-    sample = ValidationSample(answer.source, right, answer.text)
-    weights = answer.attention
+def _sample(translation: Translation, targets: Sequence[str]) -> ValidationSample:
+    """Return a sample; its target is the one that equals the output, or the first."""
+    target = translation.text if translation.text in targets else targets[0]
+    sample = ValidationSample(translation.source, target, translation.text)
+    weights = translation.attention
     if weights is None or max(weights.shape) > MAX_LOGGED_TOKENS:
         return sample
-    # four digits are more than a picture shows
+    # a picture shows no more than four digits
     rows = tuple(tuple(round(weight, 4) for weight in row) for row in weights.tolist())
-    return sample._replace(source_tokens=answer.source_tokens, tokens=answer.tokens, weights=rows)
+    return sample._replace(
+        source_tokens=translation.source_tokens, tokens=translation.tokens, weights=rows
+    )
 
 
-def _output_lines(
-    answers: Sequence[Translation], references: Sequence[Sequence[str]]
+def _dev_lines(
+    translations: Sequence[Translation], references: Sequence[Sequence[str]]
 ) -> Iterator[str]:
     """Yield the output for each line, and its edit distance to the best target."""
-    rows = edit_statistics("cer", "character", [x.text for x in answers], references).rows
-    for answer, targets, (edits, length) in zip(answers, references, rows, strict=True):
+    rows = edit_statistics("cer", "character", [x.text for x in translations], references).rows
+    for translation, targets, (edits, length) in zip(translations, references, rows, strict=True):
         entry = {
-            "source": answer.source,
-            "source_length": len(answer.source_tokens),
+            "source": translation.source,
+            "source_length": len(translation.source_tokens),
             "targets": list(targets),
-            "output": answer.text,
+            "output": translation.text,
             "edits": edits,
             "length": length,
             "score": edits / max(1, length),

@@ -26,10 +26,10 @@ TOKEN_WEIGHTS = (
 """Weights that have a row for each token."""
 
 LEARNING_RATE_FACTOR = 0.25
-"""Times the model's own learning rate is the new one, unless another is set."""
+"""The default learning rate is this fraction of the model's own."""
 
-CHANGEABLE = ("dropout", "max_length")
-"""Settings of a model that its weights do not depend on, or whose change shows in their sizes."""
+CHANGEABLE_SETTINGS = ("dropout", "max_length")
+"""Settings that may change: weights do not depend on them, or have another size if they do."""
 
 
 @final
@@ -54,10 +54,10 @@ class WarmStart:
         """Fill in the model's own [text], [data] and [model], and a lower learning rate."""
         own = to_tree(self.saved.settings)
         tree: dict[str, Any] = {**settings}
-        for section, names in (("text", own["text"]), ("data", own["data"])):
+        for section, own_section in (("text", own["text"]), ("data", own["data"])):
             explicit = settings.get(section, {})
             if isinstance(explicit, dict):
-                tree[section] = {**names, **explicit}
+                tree[section] = {**own_section, **explicit}
         if isinstance(settings.get("model", {}), dict):
             tree["model"] = merge_trees(own["model"], settings.get("model", {}))
         train = settings.get("train", {})
@@ -68,14 +68,14 @@ class WarmStart:
         return tree
 
     def check_model(self, settings: Settings) -> None:
-        """Refuse what would leave some of the weights out, or read them in another way."""
+        """Refuse settings under which some weights would be unused or mean something else."""
         own = self.saved.settings
         changes = [x for x in differences(own, settings) if x.startswith("model.")]
         problems = [
             messages.other_model(change)
             for change in changes
-            # one that did not copy may learn to
-            if change.partition(":")[0].rpartition(".")[2] not in CHANGEABLE
+            # a pointer may be added
+            if change.partition(":")[0].rpartition(".")[2] not in CHANGEABLE_SETTINGS
             and change != "model.readout.pointer_generator: false → true"
         ]
         if problems:
@@ -100,7 +100,7 @@ class WarmStart:
 
 
 def _check_text(tree: Tree, own: Tree) -> None:
-    """Refuse settings that would cut lines into other tokens than the model's own do."""
+    """Refuse settings that would tokenize lines differently than the model."""
     fixed = [("text", name) for name in ("source", "target", "shared_vocabulary")]
     problems = [
         messages.other_text(f"{section}.{name}", tree[section][name], own[section][name])

@@ -1,5 +1,5 @@
 """Strings ⇄ ids, without torch: normalization, tokenizers, vocabularies.
 
-A line is normalized, split into tokens, and looked up in a vocabulary; on the way back the tokens
-of the ids are joined to a line. None of them reads a file.
+A line is normalized, split into tokens, and mapped to ids by a vocabulary. In the other direction,
+ids become tokens and tokens are joined to a line.
 """

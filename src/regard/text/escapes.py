@@ -1,4 +1,4 @@
-"""How a text may hold the very marks that a tokenizer writes, and get them back."""
+"""Escapes characters of a text that a tokenizer uses as its own marks."""
 
 import re
 
@@ -6,7 +6,7 @@ ESCAPE = "␛"
 
 
 def escape(text: str, marks: str) -> str:
-    """Write ␛0 for ␛, ␛1 for the first of the marks, ␛2 for the second, so that none is left."""
+    """Write ␛0 for ␛, ␛1 for the first of the marks, ␛2 for the second …"""
     for i, mark in enumerate(ESCAPE + marks):
         text = text.replace(mark, f"{ESCAPE}{i}")
     return text
@@ -14,8 +14,8 @@ def escape(text: str, marks: str) -> str:
 
 def unescape(text: str, marks: str) -> str:
     """Undo `escape`; a ␛ that it cannot have written stays as it is."""
-    written = ESCAPE + marks
+    spellings = ESCAPE + marks
     if ESCAPE not in text:
         return text
-    last = len(written) - 1
-    return re.sub(f"{ESCAPE}([0-{last}])", lambda match: written[int(match[1])], text)
+    last = len(spellings) - 1
+    return re.sub(f"{ESCAPE}([0-{last}])", lambda match: spellings[int(match[1])], text)

@@ -1,10 +1,10 @@
-"""Sentences about texts, tokens, vocabularies and word vectors, each in one place."""
+"""Error messages about texts, tokens, vocabularies and word vectors."""
 
 from collections.abc import Iterable, Sequence
 
 from regard.choices import either, wrong_value
 
-NO_TEXT = "no line has text in it; subwords are learned from at least one. Add lines."
+NO_TEXT = "all lines are blank; subwords are learned from at least one with text. Add lines."
 WRITTEN_BY_EMBED = "Use a file that regard embed wrote."
 NOT_UTF8 = f"it is not text in UTF-8. {WRITTEN_BY_EMBED}"
 NO_COUNTS = f"it must hold the number of words and the size of a vector. {WRITTEN_BY_EMBED}"
@@ -47,7 +47,7 @@ def wrong_tokenizer_keys(kind: str, keys: str, expected: list[str]) -> str:
 
 
 def max_size_too_small(max_size: int, num_specials: int) -> str:
-    """Say that a vocabulary needs room for more than the special tokens."""
+    """Say that a vocabulary must be larger than the special tokens."""
     requirement = f"at least {num_specials + 1}: {num_specials} special tokens and one of the text"
     return wrong_value("max_size", max_size, requirement)
 
@@ -62,7 +62,7 @@ def min_count_too_large(min_count: int, most: int) -> str:
 
 def min_count_without_tokens(min_count: int) -> str:
     """Say that no token is frequent enough for a vector."""
-    return f"min_count is {min_count}, but no token occurs so often. Set min_count = 1."
+    return f"min_count is {min_count}, but no token occurs that often. Set min_count = 1."
 
 
 def wrong_type(name: str, type_name: str, requirement: str) -> str:

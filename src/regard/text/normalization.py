@@ -1,4 +1,4 @@
-"""One spelling for what looks the same: the Unicode normalization forms."""
+"""Unicode normalization: one spelling for texts that look the same."""
 
 import unicodedata
 from typing import Literal, cast
@@ -13,9 +13,9 @@ FORMS = names_of(Normalization)
 def normalize(line: str, form: str) -> str:
     """Return the line in a normalization form; `none` leaves it as it is.
 
-    NFC composes letters with their accents and changes nothing that can be seen. NFD takes them
-    apart, a Korean syllable into its letters too. NFKC composes, and takes away what is mere form
-    (ﬁ is fi, ① is 1, a no-break space is a space).
+    NFC composes letters with their accents, without any visible change. NFD decomposes them, and
+    Korean syllables into their letters. NFKC composes and also replaces compatibility characters
+    (ﬁ by fi, ① by 1, a no-break space by a space).
     """
     if form not in FORMS:
         raise ConfigError("text", [messages.wrong_choice("normalization", repr(form), FORMS)])

@@ -1,4 +1,4 @@
-"""A line as a model sees it, for teaching: rows of zeros and a one, and rows of an embedding."""
+"""A line as a model sees it, for demonstration: one-hot rows, and rows of an embedding."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -26,7 +26,7 @@ def embed(
 ) -> "NDArray[np.floating]":
     """Return [len,E]: for each token its row of the matrix [V,E].
 
-    It is `one_hot(tokens, vocabulary) @ matrix`, without the product.
+    It equals `one_hot(tokens, vocabulary) @ matrix`, without the product.
     """
     import numpy as np
 

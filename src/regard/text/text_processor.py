@@ -13,22 +13,22 @@ from regard.text.vocabulary import Vocabulary
 @final
 @dataclass(frozen=True)
 class TextProcessor:
-    """How one side is normalized, cut into tokens, and numbered."""
+    """Normalization, tokenizer and vocabulary of one side."""
 
     normalization: str
     tokenizer: Tokenizer
     vocabulary: Vocabulary
 
     def tokenize(self, line: str) -> list[str]:
-        """Cut a line into its tokens."""
+        """Split a line into tokens."""
         return self.tokenizer.tokenize(normalize(line, self.normalization))
 
     def encode(self, line: str) -> list[int]:
-        """Number the tokens of a line."""
+        """Return the ids of the tokens of a line."""
         return self.vocabulary.encode(self.tokenize(line))
 
     def detokenize(self, tokens: Iterable[str]) -> str:
-        """Put tokens together to a line."""
+        """Join tokens to a line."""
         return self.tokenizer.detokenize(tokens)
 
     def to_json(self) -> dict[str, Any]:

@@ -27,23 +27,23 @@ from regard.text.escapes import ESCAPE, escape, unescape
 from regard.text.normalization import FORMS, normalize
 
 JOINER = "￭"
-"""Stands on a mark of punctuation, on the side where no space was."""
+"""Stands on a punctuation mark, on the side that had no space."""
 
-CIRCLE = "◌"
-"""Stands for the letter under a mark that is a token of its own, as in Unicode's charts."""
+DOTTED_CIRCLE = "◌"
+"""Stands for the letter of a mark that is a token of its own, as in Unicode's charts."""
 
 SPACE = "▁"
 """What sentencepiece writes for a space."""
 
 UNKNOWN_PIECE = 0
-"""The number that sentencepiece gives to what is no piece of a model."""
+"""The id that sentencepiece gives to text that no piece of a model covers."""
 
 RESERVED = SPACE + "▅"
-"""What sentencepiece keeps to itself: it writes the first, and drops lines with the second."""
+"""Characters that sentencepiece reserves: it writes the first, and drops lines with the second."""
 
 
 class Tokenizer(ABC):
-    """Cuts a line into tokens and puts tokens together again; one of its kind is like another."""
+    """Splits a line into tokens and joins them again; equal JSON means equal tokenizers."""
 
     kind: ClassVar[str]
 
@@ -55,11 +55,11 @@ class Tokenizer(ABC):
 
     @abstractmethod
     def tokenize(self, line: str) -> list[str]:
-        """Cut a line into its tokens."""
+        """Split a line into tokens."""
 
     @abstractmethod
     def detokenize(self, tokens: Iterable[str]) -> str:
-        """Put tokens together to a line; tokens may come in any order and number."""
+        """Join tokens to a line; any tokens, in any order."""
 
     def to_json(self) -> dict[str, str]:
         """Return what `tokenizer_from_json` takes."""
@@ -69,7 +69,7 @@ class Tokenizer(ABC):
 @final
 @dataclass(frozen=True)
 class Characters(Tokenizer):
-    """Every code point a token, spaces and combining marks too."""
+    """Every code point is a token, spaces and combining marks included."""
 
     kind: ClassVar[str] = "characters"
 
@@ -118,20 +118,20 @@ class Phonemes(Tokenizer):
 
     @override
     def tokenize(self, line: str) -> list[str]:
-        apart = line if self.form == "none" else normalize(line, "NFD")
-        return [token for phoneme in apart.split() for token in _split_marks(phoneme)]
+        decomposed = line if self.form == "none" else normalize(line, "NFD")
+        return [token for phoneme in decomposed.split() for token in _split_marks(phoneme)]
 
     @override
     def detokenize(self, tokens: Iterable[str]) -> str:
         phonemes: list[str] = []
         for token in tokens:
-            if not token.startswith(CIRCLE):
-                phonemes.append(unescape(token, CIRCLE))
+            if not token.startswith(DOTTED_CIRCLE):
+                phonemes.append(unescape(token, DOTTED_CIRCLE))
             elif phonemes:
                 phonemes[-1] += token[1:]
             else:
                 phonemes.append(token[1:])
-        return _squeezed(normalize(" ".join(phonemes), self.form))
+        return _collapse_spaces(normalize(" ".join(phonemes), self.form))
 
     @override
     def to_json(self) -> dict[str, str]:
@@ -143,13 +143,16 @@ def _split_marks(phoneme: str) -> list[str]:
     letters = len(phoneme)
     while letters and _is_mark(phoneme[letters - 1]):
         letters -= 1
-    # a tone that stands by itself
+    # a tone mark by itself
     letters = letters or len(phoneme)
-    return [escape(phoneme[:letters], CIRCLE), *(CIRCLE + mark for mark in phoneme[letters:])]
+    return [
+        escape(phoneme[:letters], DOTTED_CIRCLE),
+        *(DOTTED_CIRCLE + mark for mark in phoneme[letters:]),
+    ]
 
 
 def _is_mark(character: str) -> bool:
-    """Whether it says something of the letter before it: an accent, a length, an aspiration."""
+    """Whether it modifies the letter before it: an accent, a length, an aspiration."""
     category = unicodedata.category(character)
     return category.startswith("M") or category in {"Lm", "Sk"}
 
@@ -157,7 +160,7 @@ def _is_mark(character: str) -> bool:
 @final
 @dataclass(frozen=True)
 class Tagged(Tokenizer):
-    """Characters, but for the last word, whose tags are a token each with what stands before it.
+    """Characters, except in the last word: each of its tags is a token, with its separator.
 
     `walk V;PST` is `w a l k ␣V ;PST`, where ␣ is the space. A line without a space has no tags.
     """
@@ -179,7 +182,7 @@ class Tagged(Tokenizer):
 @final
 @dataclass(frozen=True)
 class Words(Tokenizer):
-    """Words and marks of punctuation, each mark a token that remembers what it stuck to.
+    """Words and punctuation marks; a mark records on which sides there was no space.
 
     `“Yes,” he said.` is `“￭ Yes ￭, ￭” he said ￭.`: a joiner stands where there was no space, on
     the later of two marks. A joiner of the text itself is escaped.
@@ -189,28 +192,28 @@ class Words(Tokenizer):
 
     @override
     def tokenize(self, line: str) -> list[str]:
-        return [token for chunk in line.split() for token in _words(chunk)]
+        return [token for chunk in line.split() for token in _split_punctuation(chunk)]
 
     @override
     def detokenize(self, tokens: Iterable[str]) -> str:
         parts: list[str] = []
-        glued = True
+        joins_next = True
         for token in tokens:
-            if not (glued or token.startswith(JOINER)):
+            if not (joins_next or token.startswith(JOINER)):
                 parts.append(" ")
             parts.append(unescape(token.removeprefix(JOINER).removesuffix(JOINER), JOINER))
-            glued = token.endswith(JOINER)
+            joins_next = token.endswith(JOINER)
         return "".join(parts)
 
 
-def _words(chunk: str) -> list[str]:
-    """Cut what stands between two spaces into words and marks with their joiners."""
+def _split_punctuation(chunk: str) -> list[str]:
+    """Split text without spaces into words and punctuation marks with their joiners."""
     if chunk.isalnum():
         return [chunk]
-    parts = _words_and_marks().findall(chunk)
+    matches = _word_or_mark_pattern().findall(chunk)
     tokens = []
-    for i, (word, mark) in enumerate(parts):
-        before_word = i + 1 < len(parts) and parts[i + 1][0]
+    for i, (word, mark) in enumerate(matches):
+        before_word = i + 1 < len(matches) and matches[i + 1][0]
         left = JOINER if mark and i else ""
         right = JOINER if mark and before_word else ""
         tokens.append(left + escape(word or mark, JOINER) + right)
@@ -218,11 +221,11 @@ def _words(chunk: str) -> list[str]:
 
 
 @cache
-def _words_and_marks() -> re.Pattern[str]:
-    """Compile what finds a word (group 1) or a mark (group 2).
+def _word_or_mark_pattern() -> re.Pattern[str]:
+    """Compile the pattern of a word (group 1) or a punctuation mark (group 2).
 
     A combining mark or an invisible sign (a joiner inside a Persian word, the variation selector
-    of an emoji) belongs to what it follows, and so does whatever follows a zero-width joiner.
+    of an emoji) belongs to the character before it, and so does what follows a zero-width joiner.
     """
     every = map(chr, range(sys.maxunicode + 1))
     follows = "".join(c for c in every if unicodedata.category(c) in {"Mn", "Mc", "Me", "Cf"})
@@ -235,7 +238,7 @@ def _words_and_marks() -> re.Pattern[str]:
 @final
 @dataclass(frozen=True)
 class Subwords(Tokenizer):
-    """Pieces of words that sentencepiece has learned; `subwords.train_subwords` makes one.
+    """Subwords of a sentencepiece model; `subwords.train_subwords` trains one.
 
     The first piece of a word begins with ▁; a ▁ of the text itself is escaped.
     """
@@ -244,7 +247,7 @@ class Subwords(Tokenizer):
     model: bytes = field(repr=False)
 
     def __post_init__(self) -> None:
-        # nothing at all would load as a model of nothing
+        # sentencepiece would load empty bytes as a model without pieces
         if not self.model:
             raise ValueError(messages.EMPTY_SUBWORD_MODEL)
         try:
@@ -260,42 +263,42 @@ class Subwords(Tokenizer):
 
     @property
     def vocabulary_size(self) -> int:
-        """How many pieces there are, the one for the unknown among them."""
+        """Number of pieces, including the unknown one."""
         return int(self._processor.get_piece_size())
 
     @override
     def tokenize(self, line: str) -> list[str]:
-        return list(self._processor.encode(subword_text(line), out_type=str))
+        return list(self._processor.encode(sentencepiece_text(line), out_type=str))
 
     def pieces(self) -> list[str]:
-        """Return the pieces in the order of their numbers; `UNKNOWN_PIECE` stands for no piece."""
+        """Return the pieces in the order of their ids; `UNKNOWN_PIECE` stands for no piece."""
         return [self._processor.id_to_piece(i) for i in range(self.vocabulary_size)]
 
     def piece_ids(self, lines: Sequence[str]) -> list[list[int]]:
-        """Cut many lines at once into the numbers of their pieces."""
+        """Return the piece ids of many lines at once."""
         text = "\n".join(lines)
-        # most texts hold nothing to escape, and one look at all lines is faster than one at each
+        # most texts need no escaping, and one check of all lines is faster than one of each
         plain = not any(mark in text for mark in ESCAPE + RESERVED) and _is_utf8(text)
-        texts = map(_squeezed if plain else subword_text, lines)
+        texts = map(_collapse_spaces if plain else sentencepiece_text, lines)
         return list(self._processor.encode(list(texts), out_type=int))
 
     @override
     def detokenize(self, tokens: Iterable[str]) -> str:
-        return unescape(_squeezed("".join(tokens).replace(SPACE, " ")), RESERVED)
+        return unescape(_collapse_spaces("".join(tokens).replace(SPACE, " ")), RESERVED)
 
     @override
     def to_json(self) -> dict[str, str]:
         return {"kind": self.kind, "model": base64.b64encode(self.model).decode("ascii")}
 
 
-def subword_text(line: str) -> str:
-    """Return a line as sentencepiece shall see it, in training as in use."""
+def sentencepiece_text(line: str) -> str:
+    """Return a line in the form that sentencepiece gets, in training and in use."""
     try:
         line.encode()
     except UnicodeEncodeError as error:
         sentence = messages.lone_surrogate(error.start + 1, line[error.start])
         raise InputError(sentence) from error
-    return escape(_squeezed(line), RESERVED)
+    return escape(_collapse_spaces(line), RESERVED)
 
 
 def _is_utf8(text: str) -> bool:
@@ -306,29 +309,29 @@ def _is_utf8(text: str) -> bool:
     return True
 
 
-def _squeezed(line: str) -> str:
+def _collapse_spaces(line: str) -> str:
     return " ".join(line.split())
 
 
-_PLAIN: dict[str, type[Characters | Whitespace | Tagged | Words]] = {
+_UNTRAINED: dict[str, type[Characters | Whitespace | Tagged | Words]] = {
     plain.kind: plain for plain in (Characters, Words, Whitespace, Tagged)
 }
-_MORE = {Phonemes.kind: "form", Subwords.kind: "model"}
-"""What a kind has besides its name."""
+_EXTRA_KEY = {Phonemes.kind: "form", Subwords.kind: "model"}
+"""Kind of tokenizer → the key that its JSON has besides `kind`."""
 
-KINDS = (*_PLAIN, *_MORE)
+KINDS = (*_UNTRAINED, *_EXTRA_KEY)
 """The names of all kinds of tokenizer."""
 
 
 def plain_tokenizer(kind: str, form: str) -> Tokenizer:
-    """Return a tokenizer of a kind that learns nothing, for lines in a normalization form."""
+    """Return a tokenizer that needs no training, for lines in a normalization form."""
     if kind not in KINDS and (extension := extensions.find("tokenizer", kind)) is not None:
         return extension.cls()
-    return Phonemes(form) if kind == Phonemes.kind else _PLAIN[kind]()
+    return Phonemes(form) if kind == Phonemes.kind else _UNTRAINED[kind]()
 
 
 def tokenizer_from_json(value: object) -> Tokenizer:
-    """Take what a tokenizer's `to_json` gave; refuse anything else with a ValueError."""
+    """Make a tokenizer from the output of `to_json`; anything else is a ValueError."""
     if not isinstance(value, dict):
         raise ValueError(wrong_value("tokenizer", shortened(value), "an object with a kind"))
     kind, known = value.get("kind"), (*KINDS, *extensions.names("tokenizer"))
@@ -337,17 +340,17 @@ def tokenizer_from_json(value: object) -> Tokenizer:
     if kind not in known:
         text = shortened(value.get("kind"))
         raise ValueError(messages.wrong_choice("tokenizer kind", text, known))
-    expected = {"kind"} | ({_MORE[kind]} if kind in _MORE else set())
+    expected = {"kind"} | ({_EXTRA_KEY[kind]} if kind in _EXTRA_KEY else set())
     if value.keys() != expected:
         keys = shortened(sorted(map(str, value)))
         raise ValueError(messages.wrong_tokenizer_keys(kind, keys, sorted(expected)))
     if kind == Subwords.kind:
-        return Subwords(_decoded(value["model"]))
+        return Subwords(_decode_base64(value["model"]))
     return plain_tokenizer(kind, value.get("form", ""))
 
 
-def _decoded(model: object) -> bytes:
-    """Return the bytes that a string in base64 stands for."""
+def _decode_base64(model: object) -> bytes:
+    """Decode a string in base64."""
     try:
         if isinstance(model, str):
             return base64.b64decode(model.encode("ascii"), validate=True)

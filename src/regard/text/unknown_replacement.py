@@ -1,4 +1,4 @@
-"""What to print for an unknown token."""
+"""Replaces unknown tokens of an output."""
 
 from collections.abc import Collection, Sequence
 from typing import Any, Protocol
@@ -32,11 +32,10 @@ def replace_unknown(
 ) -> list[str]:
     """Return the tokens with each unknown one replaced.
 
-    `copy` inserts the source token with the largest weight in that row (of equals
-    the first), `mark` a �. Weights are [T,S], or [T+1,S] with a row for EOS. Without weights or a
-    source there is nothing to copy, and a � is written; likewise if the source token is banned.
-    `unknown` says which tokens are unknown; without it, those spelled `<unk>`, which a text may
-    also hold as an ordinary token.
+    `copy` inserts the source token with the largest weight in that row (the first of equals),
+    `mark` a �. Weights are [T,S], or [T+1,S] with a row for EOS. Without weights or a source, or if
+    the source token is banned, `copy` inserts a � too. `unknown` says which tokens are unknown;
+    without it, those spelled `<unk>`, which a text may also contain as an ordinary token.
     """
     if mode not in names_of(UnknownMode):
         problem = messages.wrong_choice("unknown", repr(mode), names_of(UnknownMode))
@@ -44,15 +43,17 @@ def replace_unknown(
     if unknown is None:
         unknown = [token == SPECIAL_TOKENS[UNKNOWN] for token in tokens]
     if mode == "mark" or weights is None or not source_tokens:
-        return [MARK if missing else token for token, missing in zip(tokens, unknown, strict=True)]
+        return [
+            MARK if is_unknown else token for token, is_unknown in zip(tokens, unknown, strict=True)
+        ]
     _check(len(tokens), len(source_tokens), weights)
     replaced = [
-        source_tokens[_largest(weights[t])] if missing else token
-        for t, (token, missing) in enumerate(zip(tokens, unknown, strict=True))
+        source_tokens[_largest(weights[t])] if is_unknown else token
+        for t, (token, is_unknown) in enumerate(zip(tokens, unknown, strict=True))
     ]
     return [
-        MARK if missing and token in banned else token
-        for token, missing in zip(replaced, unknown, strict=True)
+        MARK if is_unknown and token in banned else token
+        for token, is_unknown in zip(replaced, unknown, strict=True)
     ]
 
 

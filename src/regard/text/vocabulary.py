@@ -11,15 +11,15 @@ from regard.errors import ConfigError, InputError
 from regard.special_tokens import BOS, EOS, PAD, UNKNOWN
 from regard.text import messages
 
-_WRITTEN = {PAD: "<pad>", UNKNOWN: "<unk>", BOS: "<s>", EOS: "</s>"}
-SPECIAL_TOKENS = tuple(_WRITTEN[i] for i in range(len(_WRITTEN)))
-"""How the four specials are written, in the order of their ids."""
+_SPELLINGS = {PAD: "<pad>", UNKNOWN: "<unk>", BOS: "<s>", EOS: "</s>"}
+SPECIAL_TOKENS = tuple(_SPELLINGS[i] for i in range(len(_SPELLINGS)))
+"""Spellings of the four special tokens, in the order of their ids."""
 
 
 @final
 @dataclass(frozen=True)
 class Vocabulary:
-    """Tokens in the order of their ids: first the four specials, then those of the text.
+    """Tokens in the order of their ids: first the four special tokens, then those of the text.
 
     A special token is known by its id, never by its spelling: a `<s>` in a text is an ordinary
     token of that spelling, with an id of its own.
@@ -47,19 +47,19 @@ class Vocabulary:
     ) -> "Vocabulary":
         """Rank tokens by their counts: most frequent first, ties by code point.
 
-        `max_size` bounds the whole, specials included; what occurs less often than
-        `min_count` is left out, so that a model learns to deal with unknown tokens.
+        `max_size` limits the vocabulary, special tokens included. Tokens with a count below
+        `min_count` are left out: from these a model learns to handle unknown tokens.
         """
         if max_size is not None and max_size <= len(SPECIAL_TOKENS):
             problem = messages.max_size_too_small(max_size, len(SPECIAL_TOKENS))
             raise ConfigError("text", [problem])
-        most = max(counts.values(), default=min_count)
-        if most < min_count:
-            raise ConfigError("text", [messages.min_count_too_large(min_count, most)])
+        highest_count = max(counts.values(), default=min_count)
+        if highest_count < min_count:
+            raise ConfigError("text", [messages.min_count_too_large(min_count, highest_count)])
         ranked = sorted(counts, key=lambda token: (-counts[token], token))
         ranked = [token for token in ranked if counts[token] >= min_count]
-        room = None if max_size is None else max_size - len(SPECIAL_TOKENS)
-        return cls(SPECIAL_TOKENS + tuple(ranked[:room]))
+        limit = None if max_size is None else max_size - len(SPECIAL_TOKENS)
+        return cls(SPECIAL_TOKENS + tuple(ranked[:limit]))
 
     def union(self, other: "Vocabulary") -> "Vocabulary":
         """Return these tokens with their ids, followed by those that only the other has."""
@@ -67,7 +67,7 @@ class Vocabulary:
         return Vocabulary(self.tokens + tuple(new))
 
     def ids_in(self, other: "Vocabulary") -> list[int]:
-        """Return the other's id of each token; PAD for specials and where it has none."""
+        """Return each token's id in another vocabulary; PAD for special and missing tokens."""
         known = [other._ids.get(token, PAD) for token in self.tokens[len(SPECIAL_TOKENS) :]]
         return [PAD] * len(SPECIAL_TOKENS) + known
 
@@ -102,7 +102,7 @@ class Vocabulary:
 
     @classmethod
     def from_json(cls, value: object) -> "Vocabulary":
-        """Take what `to_json` gave; refuse anything else with a ValueError that says why."""
+        """Make a vocabulary from the output of `to_json`; anything else is a ValueError."""
         if not isinstance(value, list):
             type_name = type(value).__name__
             raise ValueError(messages.wrong_type("vocabulary", type_name, "a list of strings"))

@@ -1,7 +1,7 @@
 """Word vectors: trained on lines by gensim, stored as text, compared by their neighbors.
 
-A file has one line with two counts, then a word and its numbers a line: what word2vec wrote, and
-what most programs read.
+A file has one line with two counts, then one line per word with its numbers: the text format of
+word2vec, which most programs read.
 """
 
 from collections.abc import Iterable, Sequence
@@ -33,19 +33,19 @@ class WordVectors:
         return int(self.numbers.shape[1])
 
     @cached_property
-    def rows(self) -> dict[str, int]:
+    def row_of_word(self) -> dict[str, int]:
         """Row of each word."""
         return {word: row for row, word in enumerate(self.words)}
 
     @cached_property
-    def _directions(self) -> Float[np.ndarray, "V D"]:
+    def _unit_vectors(self) -> Float[np.ndarray, "V D"]:
         lengths = np.linalg.norm(self.numbers, axis=1, keepdims=True)
         return self.numbers / np.maximum(lengths, 1e-12)
 
     def nearest(self, word: str, count: int = 5) -> list[tuple[str, float]]:
         """Return the words with the highest cosine similarity to a word, each with its cosine."""
-        row = self.rows[word]
-        cosines = self._directions @ self._directions[row]
+        row = self.row_of_word[word]
+        cosines = self._unit_vectors @ self._unit_vectors[row]
         cosines[row] = -np.inf
         best = np.argsort(-cosines, kind="stable")[: min(count, len(self.words) - 1)]
         return [(self.words[at], float(cosines[at])) for at in best]
@@ -55,10 +55,10 @@ class WordVectors:
         centered = self.numbers[:count] - self.numbers[:count].mean(axis=0)
         _, _, axes = np.linalg.svd(centered, full_matrices=False)
         axes = axes[:2]
-        # an axis may point either way: the way of its largest number is the same each time
+        # the sign of an axis is arbitrary: make its largest number positive
         signs = np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)])
-        placed = centered @ (axes * signs[:, None]).T
-        return np.pad(placed, ((0, 0), (0, 2 - placed.shape[1])))
+        projected = centered @ (axes * signs[:, None]).T
+        return np.pad(projected, ((0, 0), (0, 2 - projected.shape[1])))
 
     def save(self, path: Path) -> None:
         """Write all words and numbers."""
@@ -72,25 +72,27 @@ class WordVectors:
 
     @classmethod
     def load(cls, path: Path) -> "WordVectors":
-        """Read a file; a line that is not a vector is named."""
-        words, rows = [], []
+        """Read a file; an error names the first bad line."""
+        words, row_of_word = [], []
         try:
             with open(path, encoding="utf-8") as file:
                 size = _size(file.readline(), path)
                 for number, line in enumerate(file, start=2):
-                    # a space, which is a symbol among characters, stands before one that divides
+                    # the token may itself be a space, followed by the separating space
                     at = line.find(" ", 1)
                     word, numbers = line[:at], line[at + 1 :].rstrip("\n").split(" ")
                     if len(numbers) != size:
                         problem = messages.wrong_vector_size(len(numbers), size)
                         raise DataError(str(path), number, problem)
                     words.append(word)
-                    rows.append(_row(numbers, path, number))
+                    row_of_word.append(_row(numbers, path, number))
         except UnicodeDecodeError:
             raise DataError(str(path), None, messages.NOT_UTF8) from None
         except OSError as error:
             raise DataError(str(path), None, unreadable(error, str(path))) from None
-        return cls(tuple(words), np.array(rows, dtype=np.float32).reshape(len(rows), size))
+        return cls(
+            tuple(words), np.array(row_of_word, dtype=np.float32).reshape(len(row_of_word), size)
+        )
 
 
 def _size(line: str, path: Path) -> int:
@@ -138,7 +140,7 @@ def train_word_vectors(lines: Iterable[list[str]], config: WordVectorConfig) -> 
             min_count=config.min_count,
             epochs=config.epochs,
             seed=config.seed,
-            # one thread, and with it one order
+            # one thread: more would make the order of updates random
             workers=1,
         )
     except RuntimeError:

@@ -56,7 +56,7 @@ class CudaGraphStep:
         captured.graph.replay()
 
     def _capture(self, batch: Batch) -> _CapturedGraph:
-        """Warm up once, so that everything is compiled and loaded; then capture the graph."""
+        """Warm up once, which compiles and loads everything; then capture the graph."""
         gradients, total = [parameter.grad for parameter in self.parameters], self.total
         random_state = torch.cuda.get_rng_state(self.device)
         self.total = torch.zeros_like(self.total)

@@ -16,15 +16,18 @@ def deterministic(device: torch.device, precision: str) -> Iterator[None]:
         return
     # cuBLAS is deterministic only with one fixed workspace
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    before = torch.are_deterministic_algorithms_enabled(), torch.get_float32_matmul_precision()
+    old_settings = (
+        torch.are_deterministic_algorithms_enabled(),
+        torch.get_float32_matmul_precision(),
+    )
     # filling memory that is about to be overwritten costs time
     settings: Any = torch.utils.deterministic
-    fill, settings.fill_uninitialized_memory = settings.fill_uninitialized_memory, False
+    old_fill, settings.fill_uninitialized_memory = settings.fill_uninitialized_memory, False
     torch.use_deterministic_algorithms(True)
     torch.set_float32_matmul_precision("high" if precision == "tf32" else "highest")
     try:
         yield
     finally:
-        torch.use_deterministic_algorithms(before[0])
-        settings.fill_uninitialized_memory = fill
-        torch.set_float32_matmul_precision(before[1])
+        torch.use_deterministic_algorithms(old_settings[0])
+        settings.fill_uninitialized_memory = old_fill
+        torch.set_float32_matmul_precision(old_settings[1])

@@ -1,7 +1,7 @@
-"""How far a run has come: its best score, early stopping, and which checkpoints are worth keeping.
+"""The progress of a run: its best score, early stopping, and which checkpoints to keep.
 
-All randomness of an update is a function of the seed and the number of the update, and the order
-of the pairs is one of seed and epoch. Progress therefore holds no random state.
+The randomness of an update depends only on the seed and the number of the update, the order of the
+pairs only on seed and epoch. Progress therefore holds no random state.
 """
 
 from dataclasses import asdict, dataclass, replace
@@ -23,7 +23,7 @@ class TrainingProgress:
     finished: bool = False
 
     def out_of_patience(self, patience: int) -> bool:
-        """Whether so many validations in a row brought no better score; 0 is endless patience."""
+        """Whether that many validations in a row did not improve the score; 0 never stops."""
         return 0 < patience <= self.stale
 
     def after_validation(
@@ -34,7 +34,7 @@ class TrainingProgress:
         better = self.best is None or sign * score > sign * self.best
         checkpoints = [*self.checkpoints, (score, self.step)]
         if best_of:
-            # the best first; of equal ones the earlier
+            # best first; among equals the earlier one
             checkpoints.sort(key=lambda pair: (-sign * pair[0], pair[1]))
             checkpoints = checkpoints[:num_checkpoints]
         else:

@@ -1,4 +1,4 @@
-"""How long will it take? Times a few updates of a copy, so that nothing of the run is touched."""
+"""Estimates the training time: times a few updates of a copy of the model."""
 
 import copy
 import time
@@ -13,8 +13,10 @@ TRIALS = 2
 """Updates that are timed."""
 
 
-def estimate(job: TrainingJob, validation_seconds: Callable[[], float], done: int = 0) -> str:
-    """Say how long the updates that are left, with their validations, take at most."""
+def estimate(
+    job: TrainingJob, validation_seconds: Callable[[], float], steps_before: int = 0
+) -> str:
+    """Say how long the remaining updates and validations take at most."""
     config = job.config
     trial = replace(job, model=copy.deepcopy(job.model))
     optimizer, gradients = make_optimizer(trial.model, config), make_gradients(trial.model, config)
@@ -22,28 +24,29 @@ def estimate(job: TrainingJob, validation_seconds: Callable[[], float], done: in
     groups = [
         [next(batches)[2] for _ in range(config.gradient_accumulation_steps)] for _ in range(TRIALS)
     ]
-    # the first time is slower than any that follows, and on a GPU that of each shape
+    # the first update is slower than others; on a GPU the first of each shape
     warm_up = groups if job.model.device.type == "cuda" else groups[:1]
-    for timed in (warm_up, groups):
+    for timed_groups in (warm_up, groups):
         start = time.perf_counter()
-        for step, group in enumerate(timed, start=1):
+        for step, group in enumerate(timed_groups, start=1):
             loss, _ = update(trial, optimizer, gradients, group, step)
-        # a GPU is done when its loss is known
+        # reading the loss waits for the GPU
         loss()
-        each = (time.perf_counter() - start) / len(timed)
-    left = max(0, config.max_steps - done)
-    num_validations, validation = -(-left // config.validate_every), validation_seconds()
-    total = left * each + num_validations * validation
+        update_seconds = (time.perf_counter() - start) / len(timed_groups)
+    left = max(0, config.max_steps - steps_before)
+    num_validations = -(-left // config.validate_every)
+    seconds_per_validation = validation_seconds()
+    total = left * update_seconds + num_validations * seconds_per_validation
     if config.max_minutes:
         total = min(total, 60 * config.max_minutes)
     return (
-        f"about {spoken(total)} at most: {left:,} updates of {each:.3g} s, {num_validations} "
-        f"validations of {validation:.2g} s"
+        f"about {format_duration(total)} at most: {left:,} updates of {update_seconds:.3g} s, "
+        f"{num_validations} validations of {seconds_per_validation:.2g} s"
     )
 
 
-def spoken(seconds: float) -> str:
-    """Say a time as people do."""
+def format_duration(seconds: float) -> str:
+    """Write a duration in words."""
     if seconds < 90:
         return f"{seconds:.0f} seconds"
     if seconds < 90 * 60:

@@ -13,7 +13,7 @@ def why_not_cuda_graph(device: str) -> str | None:
 
 
 def explain_training(model: Seq2Seq, config: TrainConfig, device: str) -> dict[str, Decision]:
-    """Return what runs in an update of a model, part by part; the device need not exist here."""
+    """Return what runs in an update of a model, part by part, on any device."""
     precision = PRECISIONS.explain(PrecisionRequest(config.precision, device))
     call = Call(device, assumed_precision=precision.implementation)
     why_all_logits = "R-Drop compares the logits of two passes" if config.rdrop_alpha else None

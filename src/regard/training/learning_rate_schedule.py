@@ -1,4 +1,4 @@
-"""How the learning rate goes: up during the warm-up, then by its schedule. A pure function."""
+"""The learning rate: a linear warm-up, then the schedule. A pure function."""
 
 import math
 
@@ -6,7 +6,7 @@ from regard.config.settings import TrainConfig
 
 
 def learning_rate(config: TrainConfig, step: int) -> float:
-    """Return the rate of the update with this number, the first being 1."""
+    """Return the rate of an update; the first is number 1."""
     warmup = config.warmup_steps
     if step < warmup:
         return config.learning_rate * step / warmup

@@ -1,4 +1,4 @@
-"""Plain log lines: one every so many updates, and one per validation, for a file or a pipe."""
+"""Plain log lines for a file or a pipe: one every `report_every` updates, one per validation."""
 
 import sys
 from collections.abc import Callable
@@ -19,7 +19,7 @@ LINE_WIDTH = 160
 
 @final
 class LogLines(TimedReport):
-    """Writes lines to stderr, or to the file that is given."""
+    """Writes lines to stderr, or to another file."""
 
     def __init__(
         self,
@@ -44,9 +44,9 @@ class LogLines(TimedReport):
     def end_validation(self, step: int, validation: ValidationResult, best: float) -> None:
         """Write the score, and the sample on the rest of the line."""
         super().end_validation(step, validation, best)
-        parts = [self.throughput.steps_text(), score_text(self.metric, validation.score, best)]
+        parts = [self.throughput.steps_text(), format_score(self.metric, validation.score, best)]
         if validation.sample is not None:
-            width = LINE_WIDTH - len(joined(*parts, " "))
+            width = LINE_WIDTH - len(join_nonempty(*parts, " "))
             parts.append(sample_line(validation.sample, width))
         self._write(*parts)
 
@@ -54,16 +54,16 @@ class LogLines(TimedReport):
         file = sys.stderr if self.file is None else self.file
         # a closed pipe must not end hours of training
         with suppress(OSError):
-            file.write(joined(*parts) + "\n")
+            file.write(join_nonempty(*parts) + "\n")
             file.flush()
 
 
-def score_text(metric: str, score: float, best: float) -> str:
+def format_score(metric: str, score: float, best: float) -> str:
     """Name a score and the best so far; `dev loss` sets it apart from the training loss."""
     name, digits = ("dev loss", 3) if metric == "loss" else (metric, 1)
     return f"{name} {score:.{digits}f} (best {best:.{digits}f})"
 
 
-def joined(*parts: str) -> str:
-    """Join the parts of a line that say something."""
+def join_nonempty(*parts: str) -> str:
+    """Join the parts of a line that are not empty."""
     return " · ".join(filter(None, parts))

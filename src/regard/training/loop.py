@@ -36,10 +36,10 @@ from regard.training.run_folder import RunFolder
 @final
 @dataclass(frozen=True)
 class TrainingJob:
-    """A model, the pairs it learns from, the settings, and the folder of the run.
+    """A model, its training pairs, the settings, and the run folder.
 
-    `validate` scores a model on pairs that it does not learn from. `recipe` is everything that
-    decides the result. With `settings_changed`, new settings may let a finished run continue.
+    `validate` scores a model on held-out pairs. `recipe` is everything that decides the result.
+    With `settings_changed`, new settings may let a finished run continue.
     """
 
     model: Seq2Seq
@@ -55,7 +55,7 @@ class TrainingJob:
 def train(
     job: TrainingJob, report: ProgressReport, stop: Callable[[], bool] = lambda: False
 ) -> TrainingProgress:
-    """Train from the last saved state on, until `stop`, called after each update, returns True."""
+    """Train from the last saved state; end early if `stop` returns True after an update."""
     with deterministic(job.model.device, job.config.precision):
         return _train(job, report, stop)
 
@@ -85,14 +85,14 @@ def _train(job: TrainingJob, report: ProgressReport, stop: Callable[[], bool]) -
             losses.add(step, *update(job, optimizer, gradients, update_batches, step))
             last = step >= config.max_steps or time.monotonic() > deadline
             if step % config.validate_every == 0 or last:
-                losses.report_all()
+                losses.flush()
                 progress = _validate(job, progress, report)
                 # early stopping
                 last = last or progress.out_of_patience(config.patience)
             interrupted = stop()
             progress = replace(progress, finished=last)
             if step % config.save_every == 0 or last or interrupted:
-                losses.report_all()
+                losses.flush()
                 job.folder.save(progress, model, optimizer, job.recipe)
             if interrupted:
                 break
@@ -101,7 +101,7 @@ def _train(job: TrainingJob, report: ProgressReport, stop: Callable[[], bool]) -
 
 @final
 class _LossReporter:
-    """Reports the loss of each update; on a GPU one update late, so as not to wait for it."""
+    """Reports the loss of each update; on a GPU one update late, to avoid waiting for it."""
 
     def __init__(self, job: TrainingJob, report: ProgressReport, *, delay: int) -> None:
         self.job, self.report, self.delay = job, report, delay
@@ -110,11 +110,11 @@ class _LossReporter:
     def add(self, step: int, read_loss: Callable[[], float], tokens: int) -> None:
         """Add an update, and report those before it."""
         self.pending.append((step, read_loss, tokens))
-        self.report_all(self.delay)
+        self.flush(self.delay)
 
-    def report_all(self, except_last: int = 0) -> None:
-        """Report all updates except the last few, in their order."""
-        while len(self.pending) > except_last:
+    def flush(self, keep_last: int = 0) -> None:
+        """Report the pending updates in order, except the last few."""
+        while len(self.pending) > keep_last:
             step, read_loss, tokens = self.pending.pop(0)
             if not math.isfinite(total := read_loss()):
                 raise _diverged(f"the loss of update {step} is {total}")
@@ -125,7 +125,7 @@ class _LossReporter:
 
 
 class BatchPosition(NamedTuple):
-    """A batch, and the position behind it in its epoch."""
+    """A batch, and the position after it in its epoch."""
 
     epoch: int
     batch_number: int
@@ -174,8 +174,8 @@ def batch_loss(model: Seq2Seq, config: TrainConfig, batch: Batch) -> Float[Tenso
     # mixed precision (autocast)
     with torch.autocast(device.type, torch.bfloat16, enabled=low_precision):
         b = batch.to(device)
-        lines = b.source, b.source_mask, b.fed, b.target, b.target_mask
-        return model.loss(*lines, config.label_smoothing, rdrop_alpha=config.rdrop_alpha)
+        inputs = b.source, b.source_mask, b.fed, b.target, b.target_mask
+        return model.loss(*inputs, config.label_smoothing, rdrop_alpha=config.rdrop_alpha)
 
 
 def eager_gradients(
@@ -230,9 +230,9 @@ def _validate(
         best_of=config.average_checkpoints_from == "best",
     )
     job.folder.save_checkpoint(progress.step, job.model)
-    samples = {"sample": validation.sample, "watched": validation.fixed_sample}
+    samples_by_name = {"sample": validation.sample, "watched": validation.fixed_sample}
     entry: dict[str, Any] = {
-        name: None if line is None else line._asdict() for name, line in samples.items()
+        name: None if line is None else line._asdict() for name, line in samples_by_name.items()
     }
     entry |= {"score": validation.score, "best": progress.best, "metric": config.metric}
     job.folder.log({"step": progress.step, "signature": validation.signature, **entry})

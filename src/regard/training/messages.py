@@ -1,4 +1,4 @@
-"""Sentences of training, in one place, so that they can be translated."""
+"""Messages of training."""
 
 
 def diverged(problem: str) -> str:

@@ -1,4 +1,4 @@
-"""The optimizer, and its memory as tensors with names, so that it can be saved without pickle."""
+"""The optimizer, and its state as named tensors, which can be saved without pickle."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -54,7 +54,7 @@ ADAM = {"adam": _adam(torch.optim.Adam), "adamw": _adam(torch.optim.AdamW)}
 
 
 def optimizer_tensors(optimizer: Optimizer, model: nn.Module) -> dict[str, Tensor]:
-    """Return what the optimizer remembers of each parameter, under the parameter's name."""
+    """Return the optimizer's state of each parameter, under the parameter's name."""
     return {
         f"{name}/{key}": torch.as_tensor(value).detach().cpu()
         for name, parameter in model.named_parameters()
@@ -65,16 +65,16 @@ def optimizer_tensors(optimizer: Optimizer, model: nn.Module) -> dict[str, Tenso
 def restore_optimizer(
     optimizer: Optimizer, model: nn.Module, tensors: Mapping[str, Tensor]
 ) -> None:
-    """Give an optimizer back what it remembered."""
+    """Restore the state of an optimizer."""
     fused = bool(optimizer.param_groups[0].get("fused"))
     for name, parameter in model.named_parameters():
-        remembered = {
+        state = {
             key.rpartition("/")[2]: value
             for key, value in tensors.items()
             if key.rpartition("/")[0] == name
         }
-        # what has a parameter's shape lies beside it; counts stay where they are made
+        # tensors of a parameter's shape go to its device; step counts stay on the CPU unless fused
         optimizer.state[parameter] = {
             key: value.to(parameter.device) if value.ndim or fused else value
-            for key, value in remembered.items()
+            for key, value in state.items()
         }

@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 def prefetch(iterator: Iterator[T], count: int = 4) -> Generator[T, None, None]:
-    """Yield what a background thread takes from an iterator, up to `count` elements in advance.
+    """Yield the elements of an iterator, which a thread fetches up to `count` elements in advance.
 
     Close the generator: this waits for the thread, which Python cannot do while it exits.
     """

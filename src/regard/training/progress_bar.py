@@ -10,27 +10,27 @@ from typing import TYPE_CHECKING, TextIO, final
 from typing_extensions import override
 
 from regard.config.settings import TrainConfig
-from regard.training.log_lines import LogLines, joined, score_text
+from regard.training.log_lines import LogLines, format_score, join_nonempty
 from regard.training.progress_report import (
-    OpenReport,
+    ClosableReport,
     SilentReport,
     ValidationResult,
     ValidationSample,
 )
-from regard.training.throughput import TimedReport, clock_time
+from regard.training.throughput import TimedReport, format_clock_time
 from regard.training.validation_sample import fit_cells, sample_line
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 BAR_WIDTH = 40
-RIGHT_OF_THE_BAR = " validating · 00:00 left "
+WIDEST_RIGHT_TEXT = " validating · 00:00 left "
 
 
 def make_report(
     config: TrainConfig, metric: str, *, quiet: bool, file: TextIO | None = None
-) -> OpenReport:
-    """Return a progress bar where one can be drawn, otherwise log lines; nothing if quiet."""
+) -> ClosableReport:
+    """Return a progress bar if one can be drawn, otherwise log lines; a silent report if quiet."""
     stream = sys.stderr if file is None else file
     # a process without a terminal may have no stderr either
     if quiet or stream is None:
@@ -59,7 +59,7 @@ class ProgressBar(TimedReport):
         self.sample: ValidationSample | None = None
         self.ended = False
         self.console = _console(file)
-        # what others write to stderr appears above the bar; stdout is left alone. Between start
+        # other output to stderr appears above the bar; stdout is not redirected. Between start
         # and end only a thread draws, so a signal handler may write at any time
         self.live = Live(
             get_renderable=self.render,
@@ -71,7 +71,7 @@ class ProgressBar(TimedReport):
     @override
     def __exit__(self, *error: object) -> None:
         self.ended = True
-        # a terminal that is gone need not be tidied
+        # a closed terminal needs no cleanup
         with suppress(OSError):
             # in a notebook, `stop` alone would not draw the final state
             if self.live.is_started and self.console.is_jupyter:
@@ -88,7 +88,7 @@ class ProgressBar(TimedReport):
     def end_validation(self, step: int, validation: ValidationResult, best: float) -> None:
         """Show the score and the sample until the next validation."""
         super().end_validation(step, validation, best)
-        self.score = score_text(self.metric, validation.score, best)
+        self.score = format_score(self.metric, validation.score, best)
         self.sample = validation.sample
 
     def render(self) -> "RenderableType":
@@ -98,19 +98,21 @@ class ProgressBar(TimedReport):
         from rich.table import Table
         from rich.text import Text
 
-        meter, width = self.throughput, self.console.width
-        max_steps = meter.config.max_steps
+        throughput, width = self.throughput, self.console.width
+        max_steps = throughput.config.max_steps
         if self.ended:
-            right = f"took {clock_time(meter.elapsed())}"
+            right = f"took {format_clock_time(throughput.elapsed())}"
         else:
-            right = joined("validating" if meter.is_validating else "", meter.remaining_text())
-        # the same width from the beginning to the end, so that only the bar moves
-        left = meter.steps_text().ljust(len(f"step {max_steps}/{max_steps}"))
-        bar_width = min(BAR_WIDTH, width - len(left) - len(RIGHT_OF_THE_BAR))
-        bar = RichBar(max_steps, meter.step, width=bar_width) if bar_width > 1 else ""
+            right = join_nonempty(
+                "validating" if throughput.is_validating else "", throughput.remaining_text()
+            )
+        # a constant width: only the bar moves
+        left = throughput.steps_text().ljust(len(f"step {max_steps}/{max_steps}"))
+        bar_width = min(BAR_WIDTH, width - len(left) - len(WIDEST_RIGHT_TEXT))
+        bar = RichBar(max_steps, throughput.step, width=bar_width) if bar_width > 1 else ""
         top = Table.grid(padding=(0, 1, 0, 0))
         top.add_row(Text(left, no_wrap=True), bar, Text(right, no_wrap=True))
-        lines = [joined(meter.speed_text(), self.score)]
+        lines = [join_nonempty(throughput.speed_text(), self.score)]
         if self.sample is not None:
             lines.append(sample_line(self.sample, width))
         texts = [
@@ -120,7 +122,7 @@ class ProgressBar(TimedReport):
 
 
 def _console(file: TextIO | None) -> "Console":
-    """Return a console on stderr, or on a file that is given, also in a notebook."""
+    """Return a console on stderr, or on another file, also in a notebook."""
     from rich.console import Console
 
     return Console(

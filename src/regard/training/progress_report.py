@@ -1,6 +1,6 @@
-"""Progress reports: what a run reports while it goes on, to nobody, to one report or to several.
+"""Progress reports: what the training loop reports to the terminal, log files and TensorBoard.
 
-Where a report writes is its own affair; no report decides how a run goes on.
+No report influences the run.
 """
 
 from collections.abc import Sequence
@@ -9,10 +9,10 @@ from typing import NamedTuple, Protocol, Self, final
 
 
 class ValidationSample(NamedTuple):
-    """One line of the validation set, to look at: its source, its target and the output.
+    """One line of the validation set: its source, its target and the output.
 
-    With attention, also the tokens of source and output, and the weights of each output token (the
-    last row is EOS) over the source.
+    With attention, also the tokens of source and output, and the weights of each output token over
+    the source (the last row is that of EOS).
     """
 
     source: str
@@ -24,7 +24,7 @@ class ValidationSample(NamedTuple):
 
 
 class ValidationResult(NamedTuple):
-    """A score with its signature, and two lines: a new one each time, and the same throughout."""
+    """A score with its signature, and two sample lines: a new one each time, and a fixed one."""
 
     score: float
     sample: ValidationSample | None = None
@@ -48,14 +48,14 @@ class ProgressReport(Protocol):
         """After a validation; `best` is the best score so far, this one included."""
 
 
-class OpenReport(ProgressReport, Protocol):
+class ClosableReport(ProgressReport, Protocol):
     """A report that must be closed: `with report: train(job, report)`."""
 
     def __enter__(self) -> Self:
         """Open the report."""
 
     def __exit__(self, *error: object) -> None:
-        """Leave nothing half drawn behind."""
+        """Finish the output of the report."""
 
 
 @final
@@ -85,7 +85,7 @@ class SilentReport:
 class CompositeReport:
     """Passes everything on to several reports, in their order."""
 
-    def __init__(self, reports: Sequence[OpenReport]) -> None:
+    def __init__(self, reports: Sequence[ClosableReport]) -> None:
         self.reports = tuple(reports)
         self.stack = ExitStack()
 

@@ -23,7 +23,7 @@ from regard.training.optimizer import optimizer_tensors, restore_optimizer
 @final
 @dataclass(frozen=True)
 class RunFolder:
-    """Everything that a run needs to resume; the model file itself lies elsewhere."""
+    """Everything that a run needs to resume; the model file itself is elsewhere."""
 
     path: Path
 
@@ -43,7 +43,7 @@ class RunFolder:
         optimizer: Optimizer,
         recipe: dict[str, Any],
     ) -> None:
-        """Write the state in one move, then delete the checkpoints that are needed no longer."""
+        """Write the state atomically, then delete the checkpoints that are no longer needed."""
         tensors = {f"model/{name}": part for name, part in unique_tensors(model).items()}
         for name, part in optimizer_tensors(optimizer, model).items():
             tensors[f"optimizer/{name}"] = part
@@ -113,7 +113,7 @@ class RunFolder:
         return next((json.loads(line) for line in reversed(lines) if _complete(line)), {})
 
     def shorten_log(self, step: int, name: str = "log.jsonl") -> None:
-        """Delete what was logged after a step: it will be logged again."""
+        """Delete the lines after a step: they will be logged again."""
         path = self.path / name
         if not path.exists():
             return
@@ -127,7 +127,7 @@ def _without_prefix(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor
 
 
 def _complete(line: str) -> bool:
-    """Whether a line was written to its end."""
+    """Whether a line was written completely."""
     try:
         return "step" in json.loads(line)
     except ValueError:

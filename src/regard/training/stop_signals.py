@@ -36,11 +36,11 @@ def catch_stop_signals(file: TextIO | None = None, *, saves: bool = True) -> Ite
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return
-    # a handler that was not set in Python reads as None, and cannot be set again
-    before = {number: signal.getsignal(number) or signal.SIG_DFL for number in SIGNALS}
+    # a handler that was not set in Python is None, and cannot be restored
+    old_handlers = {number: signal.getsignal(number) or signal.SIG_DFL for number in SIGNALS}
 
     def restore() -> None:
-        for number, handler in before.items():
+        for number, handler in old_handlers.items():
             signal.signal(number, handler)
 
     def handle(number: int, frame: FrameType | None) -> None:
@@ -62,8 +62,8 @@ def catch_stop_signals(file: TextIO | None = None, *, saves: bool = True) -> Ite
 
 
 def _write(file: TextIO, text: str) -> None:
-    # a signal may come while this very file is being written, or after it was closed: whatever
-    # becomes of the line, the run must be saved
+    # the signal may interrupt a write to this very file, or come after it was closed; the run must
+    # be saved in any case
     with suppress(Exception):
         file.write(f"{text}\n")
         file.flush()

@@ -1,4 +1,4 @@
-"""Throughput: tokens per second, recent loss, and the estimated time that is left, by the clock."""
+"""Throughput: tokens per second, recent loss, and the estimated remaining time."""
 
 from collections import deque
 from collections.abc import Callable
@@ -15,9 +15,9 @@ RECENT = 50
 
 @final
 class ThroughputMeter:
-    """Measures the loss and speed of recent updates, and estimates the time that is left.
+    """Measures loss and speed of recent updates, and estimates the remaining time.
 
-    Other threads may read its attributes: each number is written at once.
+    Other threads may read its attributes: each write is atomic.
     """
 
     def __init__(self, config: TrainConfig, clock: Callable[[], float] = monotonic) -> None:
@@ -26,7 +26,7 @@ class ThroughputMeter:
         self.start(0)
 
     def start(self, step: int) -> None:
-        """Start the clock, after so many updates of an earlier part of the run."""
+        """Start the clock; `step` counts the updates of earlier parts of the run."""
         self.step = self.first_step = step
         self.loss = self.tokens_per_second = 0.0
         self._recent: deque[tuple[float, int, float]] = deque(maxlen=RECENT)
@@ -36,7 +36,7 @@ class ThroughputMeter:
         self.is_validating = False
 
     def update(self, step: int, loss: float, tokens: int) -> None:
-        """Record an update: tokens, mean loss per token, and all the time since the last one."""
+        """Record an update: tokens, mean loss per token, and the time since the last one."""
         seconds = self._lap()
         self.step = step
         self._update_seconds += seconds
@@ -48,12 +48,12 @@ class ThroughputMeter:
         self.tokens_per_second = total_tokens / total_seconds if total_seconds > 0 else 0.0
 
     def begin_validation(self) -> None:
-        """Count the time from here on as a validation's."""
+        """Count the time from now on as validation."""
         self._update_seconds += self._lap()
         self._last_validation_step, self.is_validating = self.step, True
 
     def end_validation(self) -> None:
-        """Count the time from here on as that of updates."""
+        """Count the time from now on as updates."""
         self._validation_seconds += self._lap()
         self._num_validations += 1
         self.is_validating = False
@@ -65,7 +65,7 @@ class ThroughputMeter:
     def seconds_left(self) -> float | None:
         """Estimate the seconds to the last update and validation; None before the first update.
 
-        `max_minutes` bounds the estimate. Early stopping is not foreseen.
+        `max_minutes` bounds the estimate. Early stopping is not considered.
         """
         if self.step == self.first_step:
             return None
@@ -73,7 +73,7 @@ class ThroughputMeter:
         left = (config.max_steps - step) * self._update_seconds / (step - self.first_step)
         validation = self._validation_seconds / max(1, self._num_validations)
         if self._last_validation_step < config.max_steps:
-            # a validation follows the last update, whatever its number is
+            # a validation always follows the last update
             every = config.validate_every
             num_validations = ceil(config.max_steps / every) - self._last_validation_step // every
             left += validation * num_validations
@@ -94,9 +94,9 @@ class ThroughputMeter:
         return f"loss {self.loss:.3f} · {self.tokens_per_second:,.0f} tokens/s"
 
     def remaining_text(self) -> str:
-        """Return the estimated time that is left; nothing before the first update."""
+        """Return the estimated remaining time; nothing before the first update."""
         left = self.seconds_left()
-        return "" if left is None else f"{clock_time(left)} left"
+        return "" if left is None else f"{format_clock_time(left)} left"
 
     def _lap(self) -> float:
         """Return the seconds since the last call."""
@@ -105,7 +105,7 @@ class ThroughputMeter:
 
 
 class TimedReport:
-    """A progress report with a throughput meter; what it shows is left to subclasses."""
+    """A progress report with a throughput meter; subclasses write the output."""
 
     def __init__(self, config: TrainConfig, clock: Callable[[], float] = monotonic) -> None:
         self.throughput = ThroughputMeter(config, clock)
@@ -133,7 +133,7 @@ class TimedReport:
         self.throughput.end_validation()
 
 
-def clock_time(seconds: float) -> str:
+def format_clock_time(seconds: float) -> str:
     """Write 130 seconds as 2:10, and 3,700 as 1:01:40."""
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)

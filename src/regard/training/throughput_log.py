@@ -1,6 +1,6 @@
-"""The throughput log: `throughput.jsonl` in the run folder, tokens per second by the clock.
+"""The throughput log: `throughput.jsonl` in the run folder, measured tokens per second.
 
-It is apart from `log.jsonl`, which is the same whenever and wherever a run takes place.
+It is separate from `log.jsonl`, which does not depend on the time or the machine.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ OLD_NAME = "pace.jsonl"
 
 @final
 class ThroughputLog(TimedReport):
-    """Writes a line every so many updates; `seconds` count all parts of a resumed run."""
+    """Writes a line every `report_every` updates; `seconds` include earlier parts of the run."""
 
     NAME = "throughput.jsonl"
 

@@ -1,6 +1,6 @@
 """One line of a validation: source → output, safe for a terminal and cut to its width.
 
-Widths are upper bounds: where terminals differ, the wider is assumed, so that no line wraps.
+Widths are upper bounds: if terminals differ, the wider is assumed, and no line wraps.
 """
 
 from collections.abc import Sequence
@@ -11,10 +11,10 @@ from regard.terminal_text import fit, isolate_right_to_left, visible_line
 from regard.training.progress_report import ValidationSample
 
 MAX_CHARACTERS = 4000
-"""Characters of a line that are considered: more fit on no screen."""
+"""Maximum number of characters of a line: no screen has room for more."""
 
-SHARED_CHARACTERS = 3
-"""Characters in front of the first difference that stay."""
+CONTEXT_CHARACTERS = 3
+"""Characters that stay before the first difference."""
 
 EMOJI_VARIATION = "\ufe0f"
 
@@ -24,13 +24,13 @@ def sample_line(sample: ValidationSample, width: int) -> str:
     wrong = sample.output != sample.target
     texts = [sample.source, sample.output, *([sample.target] if wrong else [])]
     texts = [visible_line(text[:MAX_CHARACTERS]) for text in texts]
-    frame = "{} → {} (right: {})" if wrong else "{} → {}"
-    room = width - max_cells(frame.replace("{}", ""))
-    if wrong and sum(map(max_cells, texts)) > room:
-        texts[1:] = _without_common_start(texts[1], texts[2])
-    widths = _divide([max_cells(text) for text in texts], room)
+    template = "{} → {} (right: {})" if wrong else "{} → {}"
+    available = width - max_cells(template.replace("{}", ""))
+    if wrong and sum(map(max_cells, texts)) > available:
+        texts[1:] = _cut_common_start(texts[1], texts[2])
+    widths = _allocate_widths([max_cells(text) for text in texts], available)
     cut_texts = (fit_cells(*pair) for pair in zip(texts, widths, strict=True))
-    return frame.format(*map(isolate_right_to_left, cut_texts))
+    return template.format(*map(isolate_right_to_left, cut_texts))
 
 
 def max_cells(text: str) -> int:
@@ -43,26 +43,26 @@ def fit_cells(text: str, width: int) -> str:
     return fit(text, width, cells=max_cells)
 
 
-def _without_common_start(one: str, other: str) -> tuple[str, str]:
-    """Leave out what two texts have in common at their start, except its last few letters."""
+def _cut_common_start(one: str, other: str) -> tuple[str, str]:
+    """Cut the common start of two texts, except its last few letters."""
     pairs = enumerate(zip(one, other, strict=False))
     common = next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
-    start = max(0, common - SHARED_CHARACTERS)
+    start = max(0, common - CONTEXT_CHARACTERS)
     while start and not _character_cells(one[start]):
         start -= 1
     return (one, other) if start < 2 else (f"…{one[start:]}", f"…{other[start:]}")
 
 
 def _character_cells(character: str) -> int:
-    # some terminals widen the character in front of it
+    # some terminals widen the character before it
     return 1 if character == EMOJI_VARIATION else get_character_cell_size(character)
 
 
-def _divide(sizes: Sequence[int], room: int) -> list[int]:
-    """Divide the room; a text that needs less than an even share leaves the rest to the others."""
-    shares = list(sizes)
+def _allocate_widths(sizes: Sequence[int], width: int) -> list[int]:
+    """Divide a width; a text that needs less than an even share leaves the rest to the others."""
+    widths = list(sizes)
     shortest_first = sorted(range(len(sizes)), key=sizes.__getitem__)
     for others, at in zip(range(len(sizes), 0, -1), shortest_first, strict=True):
-        shares[at] = max(1, min(sizes[at], room // others))
-        room -= shares[at]
-    return shares
+        widths[at] = max(1, min(sizes[at], width // others))
+        width -= widths[at]
+    return widths

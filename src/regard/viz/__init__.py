@@ -1,1 +1,1 @@
-"""Where a model looked, as a picture: no torch, and no model."""
+"""Pictures of attention, and the training report: no torch, and no model."""

@@ -1,4 +1,4 @@
-"""One attention matrix and the tokens it belongs to: what every picture is drawn from."""
+"""An attention matrix with its tokens, from which every picture is drawn."""
 
 from dataclasses import dataclass
 from reprlib import repr as shortened
@@ -13,20 +13,20 @@ ATTENTION = (
     "Attention: how much each target token (row) looked at each source token (column), in percent."
 )
 INFLUENCE = (
-    "Influence by gradient, which is no attention: how much each source token (column) moved each "
+    "Influence by gradient, not attention: how much each source token (column) moved each "
     "target token (row), in percent."
 )
-"""What the weights mean, said under every picture of them."""
+"""Captions: what the weights mean."""
 
 ROUNDING = 1e-2
-"""How far outside of [0, 1] a weight may be: half precision and means over heads round."""
+"""Tolerance outside [0, 1]: half precision and means over heads round."""
 
 
 @dataclass(frozen=True, eq=False)
 class Alignment:
     """Weights of target tokens (rows) over source tokens (columns), both in reading order.
 
-    The last target token may be an end mark of the caller's choice: it looked somewhere too.
+    The last target token may be an end mark of the caller's choice: EOS attends too.
     """
 
     source: tuple[str, ...]
@@ -36,17 +36,18 @@ class Alignment:
     def __post_init__(self) -> None:
         object.__setattr__(self, "source", tuple(self.source))
         object.__setattr__(self, "target", tuple(self.target))
-        object.__setattr__(self, "weights", _numbers(self.weights))
+        object.__setattr__(self, "weights", _read_only_copy(self.weights))
         self._check()
 
     def _check(self) -> None:
         shape = (len(self.target), len(self.source))
         if self.weights.shape != shape:
             raise InputError(
-                f"weights = an array of {_by(self.weights.shape)}, but it must be {_by(shape)}: "
+                f"weights = an array of {_format_shape(self.weights.shape)}, "
+                f"but it must be {_format_shape(shape)}: "
                 "a row for each target token, a column for each source token"
             )
-        # written so that NaN is outside too
+        # this also excludes NaN
         inside = (self.weights >= -ROUNDING) & (self.weights <= 1 + ROUNDING)
         if not inside.all():
             row, column = np.argwhere(~inside)[0]
@@ -57,23 +58,23 @@ class Alignment:
             )
 
     def largest(self, row: int) -> int | None:
-        """Return the source position that a target token looked at most, the first of equals.
+        """Return the source position with the largest weight in a row, the first of equals.
 
-        None where it looked at nothing: all its weights are zero, or there is no source.
+        None if all its weights are zero, or there is no source.
         """
         weights = self.weights[row]
         return int(weights.argmax()) if weights.any() else None
 
     def pharaoh(self, rows: int | None = None) -> str:
-        """Return `source-target` pairs from 0, one for each target token that looked somewhere.
+        """Return `source-target` pairs from 0, one for each target token with a weight above zero.
 
-        `rows` takes only so many target tokens, so that an end mark can be left out.
+        `rows` is the number of target tokens to include, to leave out an end mark.
         """
         links = ((self.largest(row), row) for row in range(len(self.target))[:rows])
         return " ".join(f"{column}-{row}" for column, row in links if column is not None)
 
     def to_json(self) -> dict[str, Any]:
-        """Return what `json.dumps` takes; numbers as they are."""
+        """Return what `json.dumps` takes; weights are not rounded."""
         return {
             "source": list(self.source),
             "target": list(self.target),
@@ -81,8 +82,8 @@ class Alignment:
         }
 
 
-def _numbers(weights: object) -> Float[np.ndarray, "..."]:
-    """Copy what was given, in its own precision, so that nobody changes it under a picture."""
+def _read_only_copy(weights: object) -> Float[np.ndarray, "..."]:
+    """Copy the weights in their own precision; nobody can change the copy."""
     try:
         copied = np.array(weights)
         copied = copied if copied.dtype.kind == "f" else copied.astype(np.float64)
@@ -94,5 +95,5 @@ def _numbers(weights: object) -> Float[np.ndarray, "..."]:
     return copied
 
 
-def _by(shape: tuple[int, ...]) -> str:
+def _format_shape(shape: tuple[int, ...]) -> str:
     return " × ".join(map(str, shape)) or "no axis"

@@ -1,4 +1,4 @@
-"""A weight as a color: dark violet for 0, yellow for 1, lighter all the way, as in viridis."""
+"""A weight as a color: dark violet for 0, yellow for 1, monotonically lighter, as in viridis."""
 
 RGB = tuple[int, int, int]
 
@@ -10,12 +10,12 @@ ANCHORS: tuple[RGB, ...] = (
     (253, 231, 37),
 )
 BLACK, WHITE = (0, 0, 0), (255, 255, 255)
-CUBE = (0, 95, 135, 175, 215, 255)
-"""Shares of red, green and blue that a terminal of 256 colors has."""
+CUBE_LEVELS = (0, 95, 135, 175, 215, 255)
+"""Levels of red, green and blue of a 256-color terminal."""
 
 
 def ramp(weight: float) -> RGB:
-    """Return a weight's color, between the two nearest anchors; what is outside [0, 1] is cut."""
+    """Return a weight's color, between the two nearest anchors; weights are clipped to [0, 1]."""
     position = min(max(float(weight), 0.0), 1.0) * (len(ANCHORS) - 1)
     below = min(int(position), len(ANCHORS) - 2)
     share = position - below
@@ -26,7 +26,7 @@ def ramp(weight: float) -> RGB:
 
 def ink(background: RGB) -> RGB:
     """Return black or white, whichever stands out more."""
-    # where (1 + 0.05) / (L + 0.05) = (L + 0.05) / 0.05, the contrasts of WCAG 2
+    # the L at which both contrasts of WCAG 2 are equal: 1.05 / (L + 0.05) = (L + 0.05) / 0.05
     return BLACK if luminance(background) > 0.1791 else WHITE
 
 
@@ -40,20 +40,20 @@ def luminance(color: RGB) -> float:
 
 
 def percent(weight: float) -> str:
-    """Write a weight in percent, or nothing where that would be 0."""
+    """Write a weight in percent, or nothing if that rounds to 0."""
     return f"{rounded}" if (rounded := round(100 * float(weight))) else ""
 
 
 def css(color: RGB) -> str:
-    """Write a color as HTML and SVG have it."""
+    """Write a color for HTML and SVG."""
     return "#" + "".join(f"{part:02x}" for part in color)
 
 
-def indexed(color: RGB) -> tuple[int, RGB]:
-    """Return the nearest of a terminal's 256 colors, 16 + 36 r + 6 g + b, and what it looks like.
+def nearest_of_256(color: RGB) -> tuple[int, RGB]:
+    """Return the nearest of a terminal's 256 colors, 16 + 36 r + 6 g + b, and its RGB color.
 
-    The first 16 are the user's own, and of the 24 grays none is near a color of the ramp.
+    The first 16 depend on the user's theme; none of the 24 grays is near a color of the ramp.
     """
-    steps = [min(range(6), key=lambda n: abs(CUBE[n] - part)) for part in color]
-    red, green, blue = (CUBE[step] for step in steps)
+    steps = [min(range(6), key=lambda n: abs(CUBE_LEVELS[n] - part)) for part in color]
+    red, green, blue = (CUBE_LEVELS[step] for step in steps)
     return 16 + 36 * steps[0] + 6 * steps[1] + steps[2], (red, green, blue)

@@ -1,6 +1,6 @@
-"""Which installed fonts have the characters of a picture? Found, or said which to install.
+"""Selects installed fonts for the characters of a picture, or says which to install.
 
-What matplotlib draws without a glyph is an empty box: here such a text is refused before.
+matplotlib draws an empty box for a missing glyph: such a text is refused beforehand.
 """
 
 import unicodedata
@@ -11,50 +11,52 @@ from regard.errors import InputError
 from regard.viz import messages
 
 DEFAULT = "DejaVu Sans"
-"""What matplotlib brings along."""
+"""The font that comes with matplotlib."""
 
-NO_LETTERS = ("lastresort", ".lastresort", "adobeblank", "unicodebmpfallback")
-"""Fonts that have a box for every character; matplotlib brings one along."""
+PLACEHOLDER_FONTS = ("lastresort", ".lastresort", "adobeblank", "unicodebmpfallback")
+"""Fonts that draw a box for every character; matplotlib comes with one."""
 
 PREFERRED = ("Noto Sans", "Noto Sans CJK SC", "Noto Sans SC", "Noto Sans Arabic")
 REGIONAL = {"HIRAGANA": "Noto Sans CJK JP", "KATAKANA": "Noto Sans CJK JP"}
 REGIONAL["HANGUL"] = "Noto Sans CJK KR"
-"""Where a text has these letters, its Chinese characters are drawn as there."""
+"""Script in a text → font for its Chinese characters."""
 
 EAST_ASIAN = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "IDEOGRAPHIC", "FULLWIDTH")
 FIRST_RARE, FIRST_SYMBOL = 0x20000, 0x1F000
 
 
-def families(text: Iterable[str]) -> list[str]:
-    """Return fonts that together have every character, the first ones first to be asked."""
-    needed = {character for character in text if _has_shape(character)}
-    fonts = _cover(needed)
+def font_families(text: Iterable[str]) -> list[str]:
+    """Return fonts that together have every character, in order of preference."""
+    needed = {character for character in text if _needs_glyph(character)}
+    fonts = _select_fonts(needed)
     if _missing(needed, fonts):
-        # what was installed since matplotlib last looked
+        # fonts may have been installed since matplotlib made its list
         _find_new_fonts()
-        fonts = _cover(needed)
-    if left := _missing(needed, fonts):
-        raise InputError(_sentence(sorted(left)))
+        fonts = _select_fonts(needed)
+    if missing := _missing(needed, fonts):
+        raise InputError(_missing_font_message(sorted(missing)))
     return fonts
 
 
-def nameless(text: str) -> dict[int, str]:
-    """Return what stands for characters that no font can be expected to have, as U+E000."""
-    codes = {ord(character) for character in text if unicodedata.category(character) in _NAMELESS}
+def code_point_labels(text: str) -> dict[int, str]:
+    """Return labels for characters that no font can be expected to have, such as U+E000."""
+    codes = {
+        ord(character) for character in text if unicodedata.category(character) in _WITHOUT_GLYPHS
+    }
     return {code: f"⟨{code:04X}⟩" for code in codes}
 
 
-_NAMELESS = {"Cn", "Co"}
+_WITHOUT_GLYPHS = {"Cn", "Co"}
 
 
-def _has_shape(character: str) -> bool:
-    """Whether it has a shape of its own: joiners and variation selectors only change others."""
+def _needs_glyph(character: str) -> bool:
+    """Whether it needs a glyph of its own: joiners and variation selectors only change others."""
     selector = "VARIATION SELECTOR" in unicodedata.name(character, "")
     return unicodedata.category(character) != "Cf" and not selector and character != "\n"
 
 
-def _cover(needed: set[str]) -> list[str]:
-    """Take fonts as long as they add something."""
+def _select_fonts(needed: set[str]) -> list[str]:
+    """Add fonts while they cover missing characters."""
     fonts = [DEFAULT]
     scripts = {_script(character) for character in needed}
     regional = [REGIONAL[name] for name in sorted(scripts & REGIONAL.keys())]
@@ -62,9 +64,9 @@ def _cover(needed: set[str]) -> list[str]:
         if _missing(needed, fonts) & _characters(name):
             fonts.append(name)
     others = sorted(_installed(), key=lambda name: (not name.startswith("Noto Sans"), name))
-    while left := _missing(needed, fonts):
-        best = max(others, key=lambda name: len(left & _characters(name)), default=None)
-        if best is None or not left & _characters(best):
+    while missing := _missing(needed, fonts):
+        best = max(others, key=lambda name: len(missing & _characters(name)), default=None)
+        if best is None or not missing & _characters(best):
             break
         fonts.append(best)
     return fonts
@@ -79,12 +81,14 @@ def _installed() -> set[str]:
 
     upright = (e for e in fontManager.ttflist if (e.style, e.weight) == ("normal", 400))
     names = {entry.name for entry in upright}
-    return {name for name in names if not name.lower().replace(" ", "").startswith(NO_LETTERS)}
+    return {
+        name for name in names if not name.lower().replace(" ", "").startswith(PLACEHOLDER_FONTS)
+    }
 
 
 @cache
 def _characters(family: str) -> frozenset[str]:
-    """Return what a font can draw; nothing where it is not installed."""
+    """Return the characters that a font can draw; none if it is not installed."""
     from matplotlib.font_manager import FontProperties, fontManager, get_font
 
     if family not in _installed():
@@ -104,19 +108,21 @@ def _find_new_fonts() -> None:
         try:
             fontManager.addfont(path)
         except (RuntimeError, OSError, ValueError):
-            # no font that can be read; another one may do
+            # an unreadable font is skipped
             continue
     _characters.cache_clear()
 
 
-def _sentence(left: list[str]) -> str:
-    examples = ", ".join(left[:5]) + (f" and {len(left) - 5:,} more" if len(left) > 5 else "")
-    scripts = " and ".join(dict.fromkeys(map(_named, left)))
-    packages = " ".join(sorted({_package(character) for character in left}))
+def _missing_font_message(missing: list[str]) -> str:
+    examples = ", ".join(missing[:5]) + (
+        f" and {len(missing) - 5:,} more" if len(missing) > 5 else ""
+    )
+    scripts = " and ".join(dict.fromkeys(map(_script_label, missing)))
+    packages = " ".join(sorted({_package(character) for character in missing}))
     return messages.missing_font(examples, scripts, packages)
 
 
-def _named(character: str) -> str:
+def _script_label(character: str) -> str:
     script = _script(character)
     if script == "CJK":
         return "Chinese characters"
@@ -130,7 +136,7 @@ def _script(character: str) -> str:
 
 
 def _package(character: str) -> str:
-    """Return the package of Debian that has a font with it."""
+    """Return the Debian package of a font with this character."""
     code = ord(character)
     if _script(character) in EAST_ASIAN:
         return "fonts-hanazono" if code >= FIRST_RARE else "fonts-noto-cjk"

@@ -1,6 +1,6 @@
-"""An alignment as a piece of HTML for a notebook: one table, inline styles, no script.
+"""An alignment as an HTML fragment for a notebook: one table, inline styles, no script.
 
-Labels take the color and the direction that the page has for them; only cells bring their own.
+Labels inherit color and direction from the page; only cells set their own.
 """
 
 from collections.abc import Iterator
@@ -10,16 +10,16 @@ from regard.terminal_text import token_label, visible_token
 from regard.viz.alignment import Alignment
 from regard.viz.colors import css, ink, percent, ramp
 
-CLEAR = "background:transparent;color:inherit;border:0;font-weight:normal;white-space:nowrap"
+PLAIN_STYLE = "background:transparent;color:inherit;border:0;font-weight:normal;white-space:nowrap"
 
 
 def to_html(alignment: Alignment) -> str:
-    """Draw the weights as a table; each cell's title tells its two tokens and its number.
+    """Draw the weights as a table; each cell's title has its two tokens and its weight.
 
-    `data-weight` has the number with every digit.
+    `data-weight` is the weight with all digits.
     """
     heads = "".join(
-        f'<th scope="col" dir="auto" style="{CLEAR};padding:2px 6px;text-align:center">'
+        f'<th scope="col" dir="auto" style="{PLAIN_STYLE};padding:2px 6px;text-align:center">'
         f"{escape(visible_token(token))}</th>"
         for token in alignment.source
     )
@@ -28,17 +28,18 @@ def to_html(alignment: Alignment) -> str:
         for row in range(len(alignment.target))
     )
     return (
-        # who has no mouse can scroll it too
+        # tabindex: it can be scrolled by keyboard
         '<div style="overflow-x:auto" dir="ltr" role="group" aria-label="heatmap" tabindex="0">'
         '<table style="border-collapse:collapse;border:0;width:auto;margin:0">'
-        f'<thead><tr style="background:transparent"><td style="{CLEAR}"></td>{heads}</tr></thead>'
+        '<thead><tr style="background:transparent">'
+        f'<td style="{PLAIN_STYLE}"></td>{heads}</tr></thead>'
         f"<tbody>{rows}</tbody></table></div>"
     )
 
 
 def _row(alignment: Alignment, row: int) -> Iterator[str]:
     yield (
-        f'<th scope="row" dir="auto" style="{CLEAR};padding:2px 6px;text-align:right">'
+        f'<th scope="row" dir="auto" style="{PLAIN_STYLE};padding:2px 6px;text-align:right">'
         f"{escape(visible_token(alignment.target[row]))}</th>"
     )
     for token, weight in zip(alignment.source, alignment.weights[row].tolist(), strict=True):

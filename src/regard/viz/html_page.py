@@ -1,6 +1,6 @@
-"""A page that stands alone: it fetches nothing, runs nothing, and is light or dark as its reader.
+"""A self-contained page: no requests, no scripts, light or dark as the reader prefers.
 
-`document` puts anything under a title; `to_page` puts an alignment there.
+`document` makes a page of any body; `to_page` one of an alignment.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from regard.viz.html_heatmap import to_html
 from regard.viz.svg_heatmap import describe
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-"""What a browser may do for the page: use its styles."""
+"""Content security policy: only inline styles."""
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1a1a1a; --soft: #555; --paper: #fff; --line: #d5d5d8;
@@ -31,7 +31,7 @@ p { max-width: 48rem; margin: .5rem 0; overflow-wrap: anywhere; }
 
 
 def document(title: str, body: str, style: str = "") -> str:
-    """Put a body, which is HTML, under a title, which is text."""
+    """Return a page with a title, which is text, and a body, which is HTML."""
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
@@ -42,7 +42,7 @@ def document(title: str, body: str, style: str = "") -> str:
 
 
 def to_page(alignment: Alignment, lines: Sequence[str] = (), caption: str = ATTENTION) -> str:
-    """Draw the weights on a page of their own, under their two lines."""
+    """Draw the weights on a page, below their two lines."""
     parts = [f'<h1 dir="auto">{escape(arrow_heading(line))}</h1>' for line in lines[:1]]
     parts += [
         f'<p dir="auto">→ <strong>{escape(arrow_heading(line))}</strong></p>' for line in lines[1:]

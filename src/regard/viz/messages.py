@@ -1,4 +1,4 @@
-"""Sentences of pictures and reports, in one place, so that they can be translated."""
+"""Messages of pictures and reports."""
 
 
 def missing_font(examples: str, scripts: str, packages: str) -> str:
@@ -17,7 +17,7 @@ def matplotlib_missing(kind: str) -> str:
     )
 
 
-USE_RUN_FOLDER = "Use a folder that regard train made, such as model.run."
+USE_RUN_FOLDER = "Use a folder that regard train wrote, such as model.run."
 
 
 def run_is_file(run_folder: str | None) -> str:

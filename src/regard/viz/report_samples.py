@@ -1,4 +1,4 @@
-"""Lines of a run for its report: one throughout, others by the way, the worst, errors by length."""
+"""Lines of a run for its report: the fixed line, the samples, the worst, errors by length."""
 
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
@@ -9,25 +9,25 @@ from regard.viz.alignment import Alignment
 from regard.viz.run_data import Entry, RunData, attention_of, sample_of
 from regard.viz.svg_thumbnail import thumbnail
 
-MOMENTS, SAMPLES, WORST = 8, 30, 20
-"""Pictures of the line that is watched, samples, and worst lines: at most."""
+MAX_MOMENTS, MAX_SAMPLES, MAX_WORST = 8, 30, 20
+"""Maximum numbers of pictures of the fixed line, of samples, and of worst lines."""
 
-LONGEST = 300
-"""Characters of a line that are shown."""
+MAX_CHARACTERS = 300
+"""Maximum number of characters of a line."""
 
-LENGTHS = (5, 10, 20, 40, 80)
+LENGTH_BOUNDS = (5, 10, 20, 40, 80)
 """The longest sources of each group but the last."""
 
 
 def fixed_line(run: RunData) -> str:
-    """Draw one line at several moments, so that one sees the attention come about."""
+    """Draw one line at several validations, to show how its attention develops."""
     validations = [x for x in run.validations if sample_of(x, "watched")]
     if not validations:
         return ""
     first = validations[0]["watched"]
-    figures = "".join(_moment(entry) for entry in spread(validations, MOMENTS))
+    figures = "".join(_moment(entry) for entry in evenly_spaced(validations, MAX_MOMENTS))
     return (
-        "<section><h2>One line, as it was learned</h2>"
+        "<section><h2>One line during training</h2>"
         f'<p dir="auto">{text(first["source"])}</p>'
         f'<p dir="auto" class="soft">right: {text(first["target"])}</p>'
         f'<div class="moments">{figures}</div></section>'
@@ -37,7 +37,8 @@ def fixed_line(run: RunData) -> str:
 def _moment(entry: Entry) -> str:
     sample = entry["watched"]
     alignment = attention_of(sample)
-    picture = "" if alignment is None else _scrolled(alignment, f"line, update {entry['step']:,}")
+    name = f"line, update {entry['step']:,}"
+    picture = "" if alignment is None else _scrollable_picture(alignment, name)
     sign = " ✓" if sample["output"] == sample["target"] else ""
     return (
         f'<figure><figcaption>update {entry["step"]:,}{sign}<br><span dir="auto">'
@@ -45,62 +46,67 @@ def _moment(entry: Entry) -> str:
     )
 
 
-def spread(entries: Sequence[Entry], most: int) -> list[Entry]:
-    """Take so many at equal distances, the first and the last among them."""
+def evenly_spaced(entries: Sequence[Entry], most: int) -> list[Entry]:
+    """Select at most so many entries at equal distances, including the first and the last."""
     if len(entries) <= most:
         return list(entries)
     return [entries[round(n * (len(entries) - 1) / (most - 1))] for n in range(most)]
 
 
 def sample_lines(run: RunData) -> str:
-    """Show the lines that were shown by the way, the last first."""
+    """Show the samples of the validations, the last first."""
     validations = [x for x in run.validations if sample_of(x, "sample")]
     if not validations:
         return ""
-    latest = validations[: -SAMPLES - 1 : -1]
+    latest = validations[: -MAX_SAMPLES - 1 : -1]
     caption = "A line of the validation set after each validation, the last first"
     caption += (
-        f"; the last {SAMPLES} of {len(validations):,}." if len(validations) > SAMPLES else "."
+        f"; the last {MAX_SAMPLES} of {len(validations):,}."
+        if len(validations) > MAX_SAMPLES
+        else "."
     )
     rows = [
-        (f"{x['step']:,}", *_compared(x["sample"]["source"], [x["sample"]["target"]], x["sample"]))
+        (
+            f"{x['step']:,}",
+            *_mark_differences(x["sample"]["source"], [x["sample"]["target"]], x["sample"]),
+        )
         for x in latest
     ]
-    pictures = [_folded(x) for x in latest]
+    pictures = [_foldable_attention(x) for x in latest]
     cells = [(*row[:3], row[3] + picture) for row, picture in zip(rows, pictures, strict=True)]
     heads = ("update", "source", "right", "output")
     return f"<section><h2>Samples</h2>{table(caption, heads, cells)}</section>"
 
 
-def _folded(entry: Entry) -> str:
+def _foldable_attention(entry: Entry) -> str:
     alignment = attention_of(entry["sample"])
     if alignment is None:
         return ""
-    drawing = _scrolled(alignment, f"sample, update {entry['step']:,}")
-    return f"<details><summary>where it looked</summary>{drawing}</details>"
+    drawing = _scrollable_picture(alignment, f"sample, update {entry['step']:,}")
+    return f"<details><summary>attention</summary>{drawing}</details>"
 
 
-def _scrolled(alignment: Alignment, name: str) -> str:
-    """Draw what may be wider than a phone; who has no mouse can reach it too."""
-    place = f'class="wide" role="region" aria-label="{name}" tabindex="0"'
-    return f"<div {place}>{thumbnail(alignment)}</div>"
+def _scrollable_picture(alignment: Alignment, name: str) -> str:
+    """Draw a picture that scrolls if it is wider than the screen, also by keyboard."""
+    attributes = f'class="wide" role="region" aria-label="{name}" tabindex="0"'
+    return f"<div {attributes}>{thumbnail(alignment)}</div>"
 
 
 def errors_by_length(run: RunData) -> str:
-    """Group the validation lines by the length of their sources, and count what is wrong."""
+    """Group the validation lines by source length, and count the errors."""
     if not run.lines:
         return ""
     caption = (
-        "The finished model on the validation lines, by tokens of the source; errors are edits in "
-        "percent of the characters of the best right line."
+        "The finished model on the validation lines, by source tokens; errors are edits in percent "
+        "of the characters of the best target."
     )
     heads = ("tokens", "lines", "exactly right", "errors")
-    rows = list(_groups(run.lines))
+    rows = list(_length_groups(run.lines))
     return f"<section><h2>Errors by length</h2>{table(caption, heads, rows, 3)}</section>"
 
 
-def _groups(lines: Sequence[Entry]) -> Iterator[tuple[str, ...]]:
-    for low, high in zip((0, *LENGTHS), (*LENGTHS, None), strict=True):
+def _length_groups(lines: Sequence[Entry]) -> Iterator[tuple[str, ...]]:
+    for low, high in zip((0, *LENGTH_BOUNDS), (*LENGTH_BOUNDS, None), strict=True):
         group = [
             x
             for x in lines
@@ -108,43 +114,43 @@ def _groups(lines: Sequence[Entry]) -> Iterator[tuple[str, ...]]:
         ]
         if not group:
             continue
-        right = 100 * sum(x["edits"] == 0 for x in group) / len(group)
-        wrong = 100 * sum(x["edits"] for x in group) / max(1, sum(x["length"] for x in group))
-        bar = f'<span class="bar" style="width:{min(100, wrong):.1f}%"></span>'
-        reach = f"{low + 1}–{high}" if high is not None else f"{low + 1} and more"
-        yield reach, f"{len(group):,}", f"{right:.1f} %", f"{wrong:.1f} % {bar}"
+        correct = 100 * sum(x["edits"] == 0 for x in group) / len(group)
+        error_rate = 100 * sum(x["edits"] for x in group) / max(1, sum(x["length"] for x in group))
+        bar = f'<span class="bar" style="width:{min(100, error_rate):.1f}%"></span>'
+        length_range = f"{low + 1}–{high}" if high is not None else f"{low + 1} and more"
+        yield length_range, f"{len(group):,}", f"{correct:.1f} %", f"{error_rate:.1f} % {bar}"
 
 
 def worst_lines(run: RunData) -> str:
-    """Show the lines with most edits by their length."""
+    """Show the lines with the most edits relative to their length."""
     wrong = [x for x in run.lines if x["edits"] > 0]
     if not run.lines:
         return ""
     if not wrong:
         return "<section><h2>Worst lines</h2><p>Every line is right.</p></section>"
-    # sorted keeps the order of equals
+    # sorted is stable
     wrong = sorted(wrong, key=lambda x: (-x["edits"] / max(1, x["length"]), -x["edits"]))
-    caption = f"{min(WORST, len(wrong))} of {len(wrong):,} lines that are not right"
+    caption = f"{min(MAX_WORST, len(wrong))} of {len(wrong):,} lines with errors"
     rows = [
         (
-            *_compared(x["source"], x["targets"], x),
+            *_mark_differences(x["source"], x["targets"], x),
             f"{x['edits']:,} of {x['length']:,}",
         )
-        for x in wrong[:WORST]
+        for x in wrong[:MAX_WORST]
     ]
     heads = ("source", "right", "output", "edits, characters")
     html = table(f"{caption}, the worst first.", heads, rows)
     return f"<section><h2>Worst lines</h2>{html}</section>"
 
 
-def _compared(source: str, targets: Sequence[str], entry: Entry) -> tuple[str, str, str]:
-    """Return source, right and output, marked where the latter two differ."""
-    right, output = targets[0][:LONGEST], entry["output"][:LONGEST]
+def _mark_differences(source: str, targets: Sequence[str], entry: Entry) -> tuple[str, str, str]:
+    """Return source, target and output, the latter two with their differences marked."""
+    target, output = targets[0][:MAX_CHARACTERS], entry["output"][:MAX_CHARACTERS]
     if output in targets:
-        right = output
+        target = output
     marked = ["", ""]
-    for what, a, b, c, d in SequenceMatcher(None, right, output, autojunk=False).get_opcodes():
-        for n, part in enumerate((right[a:b], output[c:d])):
+    for what, a, b, c, d in SequenceMatcher(None, target, output, autojunk=False).get_opcodes():
+        for n, part in enumerate((target[a:b], output[c:d])):
             marked_text = text(part)
             marked[n] += (
                 marked_text if what == "equal" or not part else f"<mark>{marked_text}</mark>"
@@ -155,9 +161,9 @@ def _compared(source: str, targets: Sequence[str], entry: Entry) -> tuple[str, s
     return tuple(f'<span dir="auto">{cell}</span>' for cell in cells)  # type: ignore[return-value]
 
 
-def text(line: str, longest: int = LONGEST) -> str:
-    """Escape a line, and show what cannot be seen in it."""
-    cut = line[:longest] + "…" if len(line) > longest else line
+def text(line: str, max_characters: int = MAX_CHARACTERS) -> str:
+    """Escape a line, and make invisible characters visible."""
+    cut = line[:max_characters] + "…" if len(line) > max_characters else line
     return escape(escape_invisible(cut))
 
 

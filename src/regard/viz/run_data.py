@@ -1,6 +1,6 @@
-"""What a run folder tells, read for its report: all that is whole, and a sentence for the rest.
+"""Reads a run folder for its report: everything intact, and a message for the rest.
 
-Files are read as they are, while a run may still write them; nothing here needs torch.
+A run may still be writing the files. Nothing here needs torch.
 """
 
 import json
@@ -16,13 +16,13 @@ from regard.viz import messages
 from regard.viz.alignment import Alignment
 
 END = "■"
-GREATEST = 1e300
+MAX_NUMBER = 1e300
 Entry = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class RunData:
-    """A run: what it was told, what it logged, how far it came, and what could not be read."""
+    """A run: its settings, its logs, its progress, and what could not be read."""
 
     name: str
     settings: Entry
@@ -37,46 +37,50 @@ class RunData:
 
     @property
     def finished(self) -> bool:
-        """Whether the last save was the end."""
+        """Whether the run has finished."""
         return self.progress.get("finished") is True
 
     @property
     def step(self) -> int:
-        """The last update that is known of."""
+        """The last known update."""
         logged = [entry["step"] for entry in (*self.updates, *self.validations)]
         return max([*logged, self.progress.get("step", 0)])
 
 
 def read_run(folder: Path) -> RunData:
-    """Read a run folder, also one of a run that still goes, was stopped, or is damaged."""
+    """Read a run folder, even if the run is not finished or files are damaged."""
     if not (folder / "settings.toml").exists() and not (folder / "log.jsonl").exists():
-        raise DataError(str(folder), None, _no_run(folder))
+        raise DataError(str(folder), None, _why_no_run(folder))
     problems: list[str] = []
     log = _entries(folder / "log.jsonl", problems)
     metadata = _metadata(folder / "state.safetensors", problems)
-    recipe = _part(metadata, "recipe") or _part(_json(folder / "prepared.json", []), "recipe")
-    progress = _part(metadata, "progress")
+    recipe = _dict_in(metadata, "recipe") or _dict_in(_json(folder / "prepared.json", []), "recipe")
+    progress = _dict_in(metadata, "progress")
     finished = progress.get("finished") is True
-    # of a run that goes on with other settings, these are of its earlier end
+    # if a finished run continues with other settings, these lines are outdated
     lines = _entries(folder / "dev.jsonl", problems) if finished else []
     return RunData(
         name=folder.absolute().name,
         settings=_toml(folder / "settings.toml", problems),
-        updates=_steps(log, "loss", "rate", "tokens"),
-        validations=_steps(log, "score", "best"),
-        throughput=_steps(
+        updates=_sorted_by_step(log, "loss", "rate", "tokens"),
+        validations=_sorted_by_step(log, "score", "best"),
+        throughput=_sorted_by_step(
             _entries(_throughput_log(folder), problems), "tokens_per_second", "seconds"
         ),
-        lines=[x for x in lines if _numbers(x, "source_length", "edits", "length") and _texts(x)],
+        lines=[
+            x
+            for x in lines
+            if _has_numbers(x, "source_length", "edits", "length") and _has_texts(x)
+        ],
         recipe=recipe,
-        progress=progress if _numbers(progress, "step") else {},
+        progress=progress if _has_numbers(progress, "step") else {},
         summary=_json(folder / "summary.json", problems) if finished else {},
         problems=problems,
     )
 
 
 def attention_of(sample: Any) -> Alignment | None:
-    """Return the attention of a sample; None where there is none, or none that can be drawn."""
+    """Return the attention of a sample; None if it is missing or invalid."""
     if not isinstance(sample, dict) or not sample.get("weights"):
         return None
     try:
@@ -86,7 +90,7 @@ def attention_of(sample: Any) -> Alignment | None:
 
 
 def sample_of(entry: Entry, name: str) -> Entry | None:
-    """Return a sample of a validation, if it is one."""
+    """Return a sample of a validation, if it is valid."""
     sample = entry.get(name)
     parts = ("source", "target", "output")
     whole = isinstance(sample, dict) and all(isinstance(sample.get(x), str) for x in parts)
@@ -94,12 +98,12 @@ def sample_of(entry: Entry, name: str) -> Entry | None:
 
 
 def _throughput_log(folder: Path) -> Path:
-    """Return the throughput log, under its name of regard 0.1 if there is no other."""
+    """Return the throughput log, which has another name in folders of regard 0.1."""
     log, old_log = folder / "throughput.jsonl", folder / "pace.jsonl"
     return old_log if old_log.exists() and not log.exists() else log
 
 
-def _no_run(folder: Path) -> str:
+def _why_no_run(folder: Path) -> str:
     run_folder = folder.with_name(folder.name.removesuffix(".regard") + ".run")
     if folder.is_file():
         return messages.run_is_file(str(run_folder) if run_folder.is_dir() else None)
@@ -109,14 +113,14 @@ def _no_run(folder: Path) -> str:
 
 
 def _entries(path: Path, problems: list[str]) -> list[Entry]:
-    """Read JSON lines; the last may be half written, others that are no JSON are counted."""
+    """Read JSON lines; the last may be incomplete, other invalid ones are counted."""
     entries, bad = [], 0
     lines = _text(path, problems).split("\n")
     for line in lines:
         try:
             entry = json.loads(line) if line else None
         except (ValueError, RecursionError):
-            # what stands behind the last line end is being written
+            # an unterminated last line is still being written
             bad += line is not lines[-1]
             continue
         if isinstance(entry, dict):
@@ -127,14 +131,14 @@ def _entries(path: Path, problems: list[str]) -> list[Entry]:
 
 
 def _json(path: Path, problems: list[str]) -> Entry:
-    return _parsed(path, problems, json.loads)
+    return _parse(path, problems, json.loads)
 
 
 def _toml(path: Path, problems: list[str]) -> Entry:
-    return _parsed(path, problems, tomllib.loads)
+    return _parse(path, problems, tomllib.loads)
 
 
-def _parsed(path: Path, problems: list[str], parse: Callable[[str], Any]) -> Entry:
+def _parse(path: Path, problems: list[str], parse: Callable[[str], Any]) -> Entry:
     text = _text(path, problems)
     try:
         tree = parse(text) if text else {}
@@ -157,36 +161,36 @@ def _text(path: Path, problems: list[str]) -> str:
 
 
 def _metadata(path: Path, problems: list[str]) -> Entry:
-    """Read the metadata of a state file, and none of its tensors."""
+    """Read the metadata of a state file, without its tensors."""
     if not path.exists():
         return {}
     try:
         return read_metadata(path)
     except ModelFileError:
-        problems.append(f"{path.name}: it is damaged; how far the run was saved is not known")
+        problems.append(f"{path.name}: it is damaged; the progress of the run is unknown")
         return {}
 
 
-def _part(tree: Entry, name: str) -> Entry:
+def _dict_in(tree: Entry, name: str) -> Entry:
     part = tree.get(name)
     return part if isinstance(part, dict) else {}
 
 
-def _steps(entries: list[Entry], *names: str) -> list[Entry]:
-    """Return what was logged with these numbers, in the order of its updates."""
-    whole = [x for x in entries if _numbers(x, "step", *names) and x["step"] >= 1]
+def _sorted_by_step(entries: list[Entry], *names: str) -> list[Entry]:
+    """Return the entries that have these numbers, in the order of updates."""
+    whole = [x for x in entries if _has_numbers(x, "step", *names) and x["step"] >= 1]
     return sorted(whole, key=lambda entry: entry["step"])
 
 
-def _numbers(entry: Entry, *names: str) -> bool:
-    # written so that NaN, and whole numbers beyond any float, are outside too
+def _has_numbers(entry: Entry, *names: str) -> bool:
+    # this also excludes NaN, and integers beyond any float
     return all(
-        isinstance(number := entry.get(name), int | float) and -GREATEST < number < GREATEST
+        isinstance(number := entry.get(name), int | float) and -MAX_NUMBER < number < MAX_NUMBER
         for name in names
     )
 
 
-def _texts(entry: Entry) -> bool:
+def _has_texts(entry: Entry) -> bool:
     """Whether a line of the validation set has its texts."""
     targets = entry.get("targets")
     whole = isinstance(targets, list) and targets and all(isinstance(x, str) for x in targets)

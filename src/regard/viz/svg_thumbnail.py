@@ -1,4 +1,4 @@
-"""An alignment as a small picture among others: no numbers, its letters in the page's own color."""
+"""An alignment as a small SVG within a page: no numbers, letters in the page's color."""
 
 from html import escape
 
@@ -9,44 +9,44 @@ from regard.viz.alignment import Alignment
 from regard.viz.colors import css, ramp
 from regard.viz.svg_heatmap import describe
 
-SIDE, SIZE, LETTER, LONGEST = 18, 12, 7.4, 12
-FAINTEST = 0.02
-"""Weights below this are as violet as none, to the eye."""
+CELL, FONT_SIZE, LETTER_WIDTH, MAX_LABEL = 18, 12, 7.4, 12
+MIN_DRAWN_WEIGHT = 0.02
+"""Weights below this look the same as zero and are not drawn."""
 
 
 def thumbnail(alignment: Alignment) -> str:
-    """Draw the weights as colored cells; each that is not nothing tells its number in its title."""
+    """Draw the weights as colored cells; the title of each visible cell has its weight."""
     source, target = (
-        [fit(visible_token(token), LONGEST) for token in tokens]
+        [fit(visible_token(token), MAX_LABEL) for token in tokens]
         for tokens in (alignment.source, alignment.target)
     )
-    left = round(LETTER * max(map(cell_len, target), default=0) + 6)
+    left = round(LETTER_WIDTH * max(map(cell_len, target), default=0) + 6)
     widest = max(map(cell_len, source), default=0)
-    # one Chinese character stands; what is longer is turned
+    # longer labels than one Chinese character are rotated
     turned = widest > 2
-    top = round(LETTER * widest + 6) if turned else SIZE + 6
-    columns, rows = SIDE * len(source), SIDE * len(target)
+    top = round(LETTER_WIDTH * widest + 6) if turned else FONT_SIZE + 6
+    columns, rows = CELL * len(source), CELL * len(target)
     parts = [
         f'<svg role="img" viewBox="0 0 {left + columns} {top + rows}" width="{left + columns}" '
-        f'height="{top + rows}" font-size="{SIZE}" fill="currentColor">',
+        f'height="{top + rows}" font-size="{FONT_SIZE}" fill="currentColor">',
         f"<title>{escape(describe(alignment, '').strip())}</title>",
         f'<rect x="{left}" y="{top}" width="{columns}" height="{rows}" fill="{css(ramp(0))}"/>',
     ]
     for n, label in enumerate(source):
-        x, y = left + n * SIDE + SIDE // 2, top - 4
-        look = f'transform="rotate(-90 {x + 4} {y})"' if turned else 'text-anchor="middle"'
+        x, y = left + n * CELL + CELL // 2, top - 4
+        attributes = f'transform="rotate(-90 {x + 4} {y})"' if turned else 'text-anchor="middle"'
         x += 4 * turned
-        parts.append(f'<text x="{x}" y="{y}" {look}>{escape(token_label(label))}</text>')
+        parts.append(f'<text x="{x}" y="{y}" {attributes}>{escape(token_label(label))}</text>')
     for row, label in enumerate(target):
-        y = top + row * SIDE
-        end = f'x="{left - 4}" y="{y + 13}" text-anchor="end"'
-        parts.append(f"<text {end}>{escape(token_label(label))}</text>")
+        y = top + row * CELL
+        attributes = f'x="{left - 4}" y="{y + 13}" text-anchor="end"'
+        parts.append(f"<text {attributes}>{escape(token_label(label))}</text>")
         parts += [
-            f'<rect x="{left + n * SIDE}" y="{y}" width="{SIDE}" height="{SIDE}" '
+            f'<rect x="{left + n * CELL}" y="{y}" width="{CELL}" height="{CELL}" '
             f'fill="{css(ramp(weight))}"><title>'
             f"{escape(token_label(alignment.source[n]))} → "
             f"{escape(token_label(alignment.target[row]))}: {weight:.0%}</title></rect>"
             for n, weight in enumerate(alignment.weights[row].tolist())
-            if weight >= FAINTEST
+            if weight >= MIN_DRAWN_WEIGHT
         ]
     return "".join(parts) + "</svg>"

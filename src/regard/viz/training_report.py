@@ -1,4 +1,4 @@
-"""The report of a run: one page that needs no network, made from what its folder holds."""
+"""The report of a run: one self-contained page made from its run folder."""
 
 from collections.abc import Iterator
 from math import inf
@@ -46,21 +46,21 @@ summary { cursor: pointer; color: var(--accent); }
 """.lstrip()
 
 PERCENTAGES = ("exact", "bleu", "chrf")
-"""Scores that no output can have more than 100 of; of errors there may be any number."""
+"""Scores of at most 100; error rates have no upper bound."""
 
 
 def to_report(run: RunData) -> str:
-    """Tell of a run what there is to tell."""
+    """Return the report of a run as HTML."""
     sections = (
         _head(run),
-        _curves(run),
+        _charts_section(run),
         fixed_line(run),
         errors_by_length(run),
         worst_lines(run),
         sample_lines(run),
-        _scores(run),
-        _data(run),
-        _settings(run),
+        _scores_section(run),
+        _data_section(run),
+        _settings_section(run),
     )
     return document(f"{run.name}: training report", "\n".join(filter(None, sections)), STYLE)
 
@@ -74,38 +74,38 @@ def _head(run: RunData) -> str:
 
 def _facts(run: RunData) -> Iterator[tuple[str, str]]:
     train = run.settings.get("train")
-    most = train.get("max_steps") if isinstance(train, dict) else None
-    of = f" of at most {most:,}" if isinstance(most, int) else ""
+    max_steps = train.get("max_steps") if isinstance(train, dict) else None
+    out_of = f" of at most {max_steps:,}" if isinstance(max_steps, int) else ""
     if run.finished:
-        yield "state", f"finished after {run.step:,} updates{of}"
+        yield "state", f"finished after {run.step:,} updates{out_of}"
     elif run.step:
-        yield "state", f"not finished: update {run.step:,}{of}"
+        yield "state", f"not finished: update {run.step:,}{out_of}"
     else:
         yield "state", "no update is logged yet"
     if run.validations:
         best = run.validations[-1]["best"]
-        at = next((x["step"] for x in run.validations if x["score"] == best), None)
-        when = "" if at is None else f" at update {at:,}"
+        best_step = next((x["step"] for x in run.validations if x["score"] == best), None)
+        when = "" if best_step is None else f" at update {best_step:,}"
         yield (
             f"best {text(_metric(run))}",
             f"{best:.4g}{when}, of {len(run.validations):,} validations",
         )
         if signature := run.validations[-1].get("signature"):
-            yield "its recipe", f"<code>{text(str(signature))}</code>, decoded greedily"
+            yield "signature", f"<code>{text(str(signature))}</code>, decoded greedily"
     else:
         yield "validations", "none yet"
     if run.throughput:
-        yield "time", _clock(run.throughput[-1]["seconds"])
+        yield "time", _format_clock_time(run.throughput[-1]["seconds"])
     if isinstance(count := run.summary.get("train_pairs"), int):
         dev = run.summary.get("dev_sources")
         sources = f"{text(str(dev))} source{'s' * (dev != 1)}"
         fingerprints = _fingerprints(run)
         same = " (the same pairs)" * (fingerprints.get("pairs", 0) == fingerprints.get("dev"))
-        yield "pairs", f"{count:,} learned from, validated on {sources}{same}"
+        yield "pairs", f"{count:,} for training, {sources} for validation{same}"
 
 
 def _fingerprints(run: RunData) -> dict[str, Any]:
-    """Return the fingerprints of a run's pairs, those of its end or those it began with."""
+    """Return the fingerprints of a run's pairs, from its summary or its recipe."""
     recorded = {**run.recipe, **run.summary}
     return {name: recorded[name] for name in ("pairs", "dev") if name in recorded}
 
@@ -115,28 +115,28 @@ def _metric(run: RunData) -> str:
     return "dev loss" if metric == "loss" else metric
 
 
-def _curves(run: RunData) -> str:
+def _charts_section(run: RunData) -> str:
     losses = [(x["step"], x["loss"]) for x in run.updates]
     rates = [(x["step"], x["rate"]) for x in run.updates]
     scores = [(x["step"], x["score"]) for x in run.validations]
     speeds = [(x["step"], x["tokens_per_second"]) for x in run.throughput]
-    curves = (
-        Chart("Training loss of a word", losses, "{:.3f}".format),
+    charts = (
+        Chart("Training loss per token", losses, "{:.3f}".format),
         Chart(
             f"{_metric(run)} on the validation set",
             scores,
             "{:.2f}".format,
-            least=0.0,
-            most=100.0 if _metric(run) in PERCENTAGES else inf,
+            lower_bound=0.0,
+            upper_bound=100.0 if _metric(run) in PERCENTAGES else inf,
         ),
         Chart("Learning rate", rates, from_zero=True),
-        Chart("Tokens a second", speeds, "{:,.0f}".format, from_zero=True),
+        Chart("Tokens per second", speeds, "{:,.0f}".format, from_zero=True),
     )
-    html = "".join(map(draw_chart, curves))
+    html = "".join(map(draw_chart, charts))
     return f'<section><h2>Curves</h2><div class="curves">{html}</div></section>'
 
 
-def _scores(run: RunData) -> str:
+def _scores_section(run: RunData) -> str:
     scores = run.summary.get("scores")
     if not isinstance(scores, list):
         return ""
@@ -147,11 +147,11 @@ def _scores(run: RunData) -> str:
         if isinstance(x["value"], int | float)
     ]
     caption = "The finished model on the validation set, as it is used."
-    html = table(caption, ("value", "score", "recipe"), rows, 1)
+    html = table(caption, ("value", "score", "signature"), rows, 1)
     return f"<section><h2>Scores</h2>{html}</section>"
 
 
-def _data(run: RunData) -> str:
+def _data_section(run: RunData) -> str:
     fingerprints = _fingerprints(run)
     names = {"pairs": "fingerprint of the pairs", "dev": "fingerprint of the validation pairs"}
     rows = [
@@ -168,8 +168,10 @@ def _data(run: RunData) -> str:
     return f"<section><h2>Data and machine</h2>{html}</section>"
 
 
-def _settings(run: RunData) -> str:
-    rows = [(text(name), f"<code>{text(str(value))}</code>") for name, value in _flat(run.settings)]
+def _settings_section(run: RunData) -> str:
+    rows = [
+        (text(name), f"<code>{text(str(value))}</code>") for name, value in _flatten(run.settings)
+    ]
     if not rows:
         return ""
     html = table("Every setting of the run.", ("setting", "value"), rows)
@@ -179,15 +181,15 @@ def _settings(run: RunData) -> str:
     )
 
 
-def _flat(tree: dict[str, Any], under: str = "") -> Iterator[tuple[str, Any]]:
+def _flatten(tree: dict[str, Any], under: str = "") -> Iterator[tuple[str, Any]]:
     for name, value in tree.items():
         if isinstance(value, dict):
-            yield from _flat(value, f"{under}{name}.")
+            yield from _flatten(value, f"{under}{name}.")
         else:
             yield f"{under}{name}", value
 
 
-def _clock(seconds: float) -> str:
+def _format_clock_time(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

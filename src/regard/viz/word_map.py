@@ -1,4 +1,4 @@
-"""Words where they stand in a plane, as SVG."""
+"""Words at their positions in a plane, as SVG."""
 
 from collections.abc import Sequence
 from html import escape
@@ -11,13 +11,13 @@ from regard.viz.svg_heatmap import FONTS, GRAY, INK
 SIDE, MARGIN, SIZE = 900, 60, 12
 
 
-def to_word_map(words: Sequence[str], places: Float[np.ndarray, "N 2"], caption: str) -> str:
-    """Draw each word at its place in the order along either axis.
+def to_word_map(words: Sequence[str], positions: Float[np.ndarray, "N 2"], caption: str) -> str:
+    """Draw each word at its rank along either axis.
 
-    So the words are spread evenly, and what lies far out does not push the others together.
+    Ranks spread the words evenly: outliers do not push the others together.
     """
-    order = places.argsort(axis=0, kind="stable").argsort(axis=0)
-    xy = MARGIN + order / max(1, len(places) - 1) * (SIDE - 2 * MARGIN)
+    order = positions.argsort(axis=0, kind="stable").argsort(axis=0)
+    xy = MARGIN + order / max(1, len(positions) - 1) * (SIDE - 2 * MARGIN)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {SIDE} {SIDE + 30}" '
         f'width="{SIDE}" height="{SIDE + 30}" role="img" font-family="{FONTS}" '

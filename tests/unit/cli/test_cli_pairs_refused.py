@@ -144,10 +144,8 @@ def test_u_2028_and_u_0085_stay_inside_their_line(run, tmp_path):
     answer = run("train", "odd.tsv", "--dev", "odd.tsv", "--max-steps", 1, *SMALL)
     assert answer.code == 0, answer.err
     # a, U+2028, b, U+0085 and the four that every vocabulary begins with
-    told = (
-        "2 pairs to learn from, 2 sources to validate on (the same pairs); 8 source and 6 target "
-    )
-    assert f"{told}symbols\n" in answer.err
+    told = "2 training pairs, 2 sources for validation (the same pairs); 8 source and 6 target "
+    assert f"{told}tokens\n" in answer.err
 
 
 def test_a_line_of_a_million_characters_is_read_and_left_out(run, pairs):

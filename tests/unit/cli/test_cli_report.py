@@ -107,7 +107,7 @@ def test_another_file_is_lost_only_where_that_is_said(run, refused, finished, tm
 def test_what_is_no_run_or_no_page_is_refused(refused, capitals, finished):
     said = refused("report", "nowhere")
     assert said == (
-        "regard: nowhere: There is no such folder. Use a folder that regard train made, such as "
+        "regard: nowhere: There is no such folder. Use a folder that regard train wrote, such as "
         "model.run.\n"
     )
     said = refused("report", capitals)
@@ -126,7 +126,7 @@ def test_a_damaged_run_is_told_with_what_is_wrong(run, finished):
     assert answer.out.splitlines() == [
         f"{finished / 'report.html'}: 0 updates, 0 validations, not finished",
         "log.jsonl: 1 line cannot be read, and left out",
-        "state.safetensors: it is damaged; how far the run was saved is not known",
+        "state.safetensors: it is damaged; the progress of the run is unknown",
     ]
 
 

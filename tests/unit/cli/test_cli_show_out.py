@@ -50,14 +50,14 @@ def test_pictures_for_print_are_drawn(run, capitals, tmp_path, kind, magic):
 def test_influence_is_drawn_and_labelled_as_that(run, capitals, tmp_path):
     answer = run("show", capitals, "cab", "--influence")
     rows = answer.out.splitlines()
-    assert rows[2].startswith("Influence by gradient, which is no attention: ")
+    assert rows[2].startswith("Influence by gradient, not attention: ")
     assert rows[4].split() == ["c", "a", "b"]
     run("show", capitals, "cab", "--influence", "--out", "x.svg")
     text = (tmp_path / "x.svg").read_text()
     translator = regard.load(capitals)
     expected = translator.influence(translator.translate("cab"))
     assert weights(text) == expected.astype(float).ravel().tolist()
-    assert "Influence by gradient, which is no attention: " in text
+    assert "Influence by gradient, not attention: " in text
     assert "Attention: how much" not in text
 
 

@@ -38,7 +38,7 @@ def test_a_file_is_all_that_is_needed_and_everything_is_told(run, pairs, tmp_pat
     answer = run("train", pairs, *SHORT)
     assert (answer.code, answer.out) == (0, "")
     told = answer.err.splitlines()
-    assert told[0] == "chosen from the pairs:"
+    assert told[0] == "automatic settings:"
     assert any(line.startswith("  text.source = characters: ") for line in told)
     assert "model file capitals.regard, everything else in capitals.run/" in answer.err
     assert any(line.startswith("step 2/2 · ") for line in told)

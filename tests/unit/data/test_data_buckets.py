@@ -10,7 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.data import length_buckets
-from regard.data.length_buckets import ROWS, WIDTHS, Buckets, batches_by_length, choose_widths
+from regard.data.length_buckets import (
+    MAX_WIDTHS,
+    ROW_MULTIPLE,
+    Buckets,
+    batches_by_length,
+    choose_widths,
+)
 
 CASES = int(os.environ.get("REGARD_CASES", "500"))
 many = settings(max_examples=CASES, deadline=None)
@@ -166,13 +172,13 @@ def test_batches_of_every_epoch_fit_into_few_shapes(pairs, batch_tokens, seed, e
     source, target = arrays(pairs)
     made = Buckets(source, target, batch_tokens, seed)
     shapes = made.padded_shapes()
-    assert max(len(shapes.sources), len(shapes.targets)) <= WIDTHS
+    assert max(len(shapes.sources), len(shapes.targets)) <= MAX_WIDTHS
     for batch in made.epoch(epoch):
         given = len(batch), max(1, source[batch].max()), target[batch].max() + 1
         roomy = shapes.shape(*given)
         assert all(room >= size for room, size in zip(roomy, given, strict=True))
-        assert roomy[0] % ROWS == 0
-        assert roomy[0] - given[0] < ROWS
+        assert roomy[0] % ROW_MULTIPLE == 0
+        assert roomy[0] - given[0] < ROW_MULTIPLE
         assert roomy[1] in shapes.sources
         assert roomy[2] in shapes.targets
 

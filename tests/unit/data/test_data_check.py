@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from regard.data.corpus_check import Overlap, ReportEntry, check, render
+from regard.data.corpus_check import Occurrences, Overlap, check, render
 from regard.data.pairs import Pair, problems, scan
 from regard.errors import DataError
 
@@ -22,7 +22,7 @@ def test_duplicates_and_several_targets_are_told_apart():
     assert found.pairs == 6
     assert found.sources == 2
     assert found.sources_with_several_targets == 1
-    assert found.duplicates == ReportEntry(
+    assert found.duplicates == Occurrences(
         3,
         (
             "train.tsv, line 4: as train.tsv, line 1",
@@ -106,7 +106,7 @@ def test_a_ratio_is_an_outlier_beyond_three_times_the_usual_and_ten_characters()
         )
     )
     assert found.usual_ratio == 2.0
-    assert found.ratio_outliers == ReportEntry(
+    assert found.ratio_outliers == Occurrences(
         2,
         (
             "train.tsv, line 11: 10 characters against 71",
@@ -117,13 +117,13 @@ def test_a_ratio_is_an_outlier_beyond_three_times_the_usual_and_ten_characters()
 
 def test_a_line_counts_once_for_each_unusual_kind():
     found = check(pairs(("a\x01", "b\x02"), ("a\ue000\x01", "b"), ("e\u0301", "c\u0430t")))
-    assert found.unusual["control"] == ReportEntry(
+    assert found.unusual["control"] == Occurrences(
         2, ("train.tsv, line 1: U+0001", "train.tsv, line 2: U+0001")
     )
-    assert found.unusual["private"] == ReportEntry(1, ("train.tsv, line 2: U+E000",))
-    assert found.unusual["mixed"] == ReportEntry(1, ("train.tsv, line 3: c\u0430t",))
+    assert found.unusual["private"] == Occurrences(1, ("train.tsv, line 2: U+E000",))
+    assert found.unusual["mixed"] == Occurrences(1, ("train.tsv, line 3: c\u0430t",))
     assert found.unusual["not_nfc"].count == 1
-    assert found.unusual["unassigned"] == ReportEntry(0, ())
+    assert found.unusual["unassigned"] == Occurrences(0, ())
 
 
 def test_places_name_the_file_that_a_pair_came_from():
@@ -164,7 +164,7 @@ def test_the_report_draws_what_was_found():
     assert render(found).splitlines() == [
         "pairs        5",
         "sources      3 different, 1 with several targets",
-        "dev          2 pairs: 1 are among these, 2 have a source that is",
+        "dev          2 pairs: 1 are also in this set, 2 share a source with it",
         "bad lines    1 (0 blank, 0 with one side blank)",
         "  train.tsv, line 6: the line has no tab",
         "duplicates   1",

@@ -94,6 +94,6 @@ def test_any_other_source_comes_in_blocks_too(tmp_path, kind):
 def test_a_block_is_bounded_in_pairs_and_in_characters(monkeypatch):
     pairs = [Pair("a", "b", "f", n) for n in range(10)]
     monkeypatch.setattr(pair_blocks, "BLOCK_PAIRS", 4)
-    assert [len(block.sources) for block in pair_blocks.in_blocks(pairs)] == [4, 4, 2]
+    assert [len(block.sources) for block in pair_blocks.group_into_blocks(pairs)] == [4, 4, 2]
     monkeypatch.setattr(pair_blocks, "BLOCK_BYTES", 6)
-    assert [len(block.sources) for block in pair_blocks.in_blocks(pairs)] == [3, 3, 3, 1]
+    assert [len(block.sources) for block in pair_blocks.group_into_blocks(pairs)] == [3, 3, 3, 1]

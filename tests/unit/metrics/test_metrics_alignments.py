@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from regard.metrics.alignment_error_rate import Gold, alignment_error_rate, links, words_of
+from regard.metrics.alignment_error_rate import (
+    GoldAlignment,
+    alignment_error_rate,
+    hard_alignment,
+    word_ids,
+)
 
 
 @pytest.mark.parametrize(
@@ -20,7 +25,7 @@ from regard.metrics.alignment_error_rate import Gold, alignment_error_rate, link
     ],
 )
 def test_a_token_belongs_to_the_word_it_begins_in(tokens, words, owners):
-    assert words_of(tokens, words) == owners
+    assert word_ids(tokens, words) == owners
 
 
 def test_a_word_is_linked_to_where_most_of_its_weight_is():
@@ -28,13 +33,13 @@ def test_a_word_is_linked_to_where_most_of_its_weight_is():
     weights = np.array(
         [[0.4, 0.3, 0.0, 0.3, 0.0], [0.4, 0.0, 0.0, 0.3, 0.3], [0.1, 0.2, 0.5, 0.1, 0.1]]
     )
-    assert links(weights, [0, 1, -1, 1, 2], [0, 0, 1]) == {(1, 0), (1, 1)}
+    assert hard_alignment(weights, [0, 1, -1, 1, 2], [0, 0, 1]) == {(1, 0), (1, 1)}
     # as by hand: word 0 looks 0.4 at 0, (0.6 + 0.3) / 2 at 1; of equals the first is taken
-    assert links(np.array([[0.5, 0.5]]), [0, 1], [0]) == {(0, 0)}
+    assert hard_alignment(np.array([[0.5, 0.5]]), [0, 1], [0]) == {(0, 0)}
 
 
 def test_the_rate_is_that_of_its_equation():
-    gold = Gold(("a", "b"), ("x", "y"), frozenset({(0, 0)}), frozenset({(0, 0), (1, 1)}))
+    gold = GoldAlignment(("a", "b"), ("x", "y"), frozenset({(0, 0)}), frozenset({(0, 0), (1, 1)}))
     assert alignment_error_rate([{(0, 0), (1, 1)}], [gold]).value == pytest.approx(0)
     # A = 2, S = 1, one of both right: 1 − (1 + 1) / 3
     assert alignment_error_rate([{(0, 0), (0, 1)}], [gold]).value == pytest.approx(100 / 3)

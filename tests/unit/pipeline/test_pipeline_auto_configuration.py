@@ -50,8 +50,8 @@ def refusal(pairs, given, name=None, **options):
 @pytest.mark.parametrize(
     ("pairs", "source", "target", "reason"),
     [
-        (SPELLING, "characters", "characters", "spaces divide 0% of the lines"),
-        (PHONES, "characters", "whitespace", "spaces divide 8 short symbols"),
+        (SPELLING, "characters", "characters", "0% of the lines contain spaces"),
+        (PHONES, "characters", "whitespace", "spaces separate 8 short tokens"),
         (DATES, "characters", "characters", "the lines are short, 12 characters on average"),
         (NAMES, "characters", "characters", "a line has 2.0 words on average"),
         (sentences(200), "words", "words", "there are 200 words, each 12 times"),
@@ -220,7 +220,7 @@ def test_a_preset_can_have_the_sizes_of_its_paper(name):
 def test_without_a_preset_it_is_one_that_shows_its_looks():
     found = chosen(digits())
     assert found.preset == "bahdanau2015"
-    assert "model.preset = bahdanau2015: it learns from 40 pairs and shows its looks" in map(
+    assert "model.preset = bahdanau2015: it learns from 40 pairs and shows its attention" in map(
         str, found.reasons
     )
 

@@ -67,7 +67,7 @@ SOUNDS = [("fara", "f aː r a"), ("þó", "θ oː"), ("ef", "ɛ f"), ("ár", "a�
 def test_sounds_with_marks_are_cut_where_fewer_symbols_are_left():
     found = chosen(SOUNDS)
     assert (found.settings.text.source, found.settings.text.target) == ("characters", "phonemes")
-    reason = "spaces divide 9 short symbols, 8 where the marks of each are taken off"
+    reason = "spaces separate 9 short tokens, 8 without their marks"
     assert f"text.target = phonemes: {reason}" in map(str, found.reasons)
     # an accent that is written into its letter is a mark too
     accents = [("a", "à ǎ á"), ("e", "è ě é")]
@@ -88,7 +88,7 @@ def test_marks_of_sounds_are_counted():
     found = chosen(SOUNDS * 1000, {"text": {"source": "words"}})
     assert found.settings.text.target == "phonemes"
     reasons = {one.name: one.reason for one in found.reasons}
-    assert reasons["train.batch_tokens"].startswith("about 21,000 symbols")
+    assert reasons["train.batch_tokens"].startswith("about 21,000 tokens")
     # twice the 59 characters of the longest line: a mark has no space before it
     assert chosen([*SOUNDS, ("a", " ".join(["aː"] * 20))]).settings.data.max_target_length == 118
 
@@ -104,7 +104,7 @@ def test_what_is_seen_once_is_unknown_where_there_are_many_pairs():
     assert chosen(digits(999)).settings.text.min_count == 1
     found = chosen(digits(1000))
     assert found.settings.text.min_count == 2
-    reason = "what is seen once teaches what to do with the unknown"
+    reason = "tokens that occur once train the unknown token"
     assert f"text.min_count = 2: {reason}" in map(str, found.reasons)
     pieces = [(f"w{i} x{i} y{i} z{i}", f"a{i} b{i} c{i} d{i}") for i in range(1000)]
     assert chosen(pieces).settings.text.min_count == 1

@@ -94,7 +94,7 @@ def test_a_pipe_can_be_read_again(tmp_path):
         (("a", "\0c"), "it contains NUL; both sides must be lines. Remove it."),
         (
             ("a\ud800", "c"),
-            "it contains half a character; both sides must be lines. Remove it.",
+            "it contains a lone surrogate; both sides must be lines. Remove it.",
         ),
     ],
 )

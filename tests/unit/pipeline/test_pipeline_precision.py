@@ -38,7 +38,7 @@ def test_a_cpu_that_has_bfloat16_takes_it_where_models_are_wide(
     rough = has_it and worth
     assert choice.settings.train.precision == ("bfloat16" if rough else usual)
     reasons = {one.name: one.reason for one in choice.reasons}
-    reason = "this CPU multiplies it itself, in about half the time"
+    reason = "this CPU has instructions for it, about twice as fast"
     assert reasons.get("train.precision") == (reason if rough else None)
 
 

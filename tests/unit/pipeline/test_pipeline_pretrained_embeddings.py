@@ -27,14 +27,16 @@ def trained(vectors, **settings):
 def test_symbols_begin_with_their_vectors_in_one_scale(vectors, capsys):
     still = {"learning_rate": 1e-9, "warmup_steps": 0, "quiet": False, "hidden_size": 5}
     translator = trained(vectors, **still)
-    assert "3 of 14 source symbols and 3 of 14 target symbols begin" in capsys.readouterr().err
+    assert (
+        "3 of 14 source tokens and 3 of 14 target tokens are initialized" in capsys.readouterr().err
+    )
     known = WordVectors.load(vectors)
     scale = 1 / np.linalg.norm(known.numbers, axis=1).mean()
     side, weight = translator.source, translator.models[0].source_embedding.weight
     assert weight.shape[1] == 4
     for symbol in "123":
         (at,) = side.vocabulary.encode([symbol])
-        expected = torch.from_numpy(known.numbers[known.rows[symbol]] * scale)
+        expected = torch.from_numpy(known.numbers[known.row_of_word[symbol]] * scale)
         assert torch.allclose(weight[at], expected, atol=1e-5)
 
 

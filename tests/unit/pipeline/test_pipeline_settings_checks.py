@@ -48,8 +48,8 @@ def test_sections_that_do_not_agree_are_refused_together():
     )
     once = {"train": {"rdrop_alpha": 2.0}, "model": {"dropout": 0.0}}
     assert disagreement(once) == (
-        "settings: train.rdrop_alpha is 2.0; it must be 0 without dropout, where both passes are "
-        "equal. Set train.rdrop_alpha = 0 or model.dropout = 0.3."
+        "settings: train.rdrop_alpha is 2.0; without dropout both passes are equal and it must "
+        "be 0. Set train.rdrop_alpha = 0 or model.dropout = 0.3."
     )
     parts = disagreement({"model": {"encoder": {"bidirectional": False}}})
     assert parts.startswith("settings: model: ")

@@ -131,10 +131,10 @@ def test_what_is_chosen_is_said_before_training_and_how_long_it_takes(tmp_path, 
     places = [
         told.index(part)
         for part in (
-            "chosen from the pairs:",
-            "  text.source = characters: spaces divide 0% of the lines",
+            "automatic settings:",
+            "  text.source = characters: 0% of the lines contain spaces",
             f"model file {out}, everything else in {tmp_path}/m.run/, all settings in",
-            "38 pairs to learn from, 2 sources to validate on; 14 source and 14 target symbols",
+            "38 training pairs, 2 sources for validation; 14 source and 14 target tokens",
             " parameters; about ",
             "step 1/2",
             f"saved {out}; ",
@@ -150,11 +150,11 @@ def test_pairs_to_validate_on_are_said_to_be_held_out_nowhere(capsys):
     dev = [("12", "21")]
     quick(digits(20), dev=dev, quiet=False)
     told = capsys.readouterr().err
-    assert "20 pairs to learn from, 1 source to validate on; " in told
+    assert "20 training pairs, 1 source for validation; " in told
     assert "held out" not in told
     quick(digits(20), dev=digits(20), quiet=False)
     told = capsys.readouterr().err
-    assert "20 pairs to learn from, 20 sources to validate on (the same pairs); " in told
+    assert "20 training pairs, 20 sources for validation (the same pairs); " in told
 
 
 def test_nothing_is_said_where_quiet_is_asked_for(tmp_path, capsys):

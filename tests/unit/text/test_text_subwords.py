@@ -215,7 +215,7 @@ def test_lines_without_text_are_refused(corpus):
     with pytest.raises(InputError) as caught:
         train_subwords(corpus, 40, "bpe", seed=0)
     assert str(caught.value) == (
-        "no line has text in it; subwords are learned from at least one. Add lines."
+        "all lines are blank; subwords are learned from at least one with text. Add lines."
     )
 
 

@@ -87,6 +87,6 @@ def test_words_of_like_company_are_neighbours_and_twice_the_same(method):
 
 def test_words_that_are_too_rare_are_said():
     with pytest.raises(
-        ConfigError, match=r"min_count is 9, but no token occurs so often\. Set min_count = 1\."
+        ConfigError, match=r"min_count is 9, but no token occurs that often\. Set min_count = 1\."
     ):
         train_word_vectors([["a", "b"]], WordVectorConfig(min_count=9))

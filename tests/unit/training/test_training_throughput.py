@@ -3,7 +3,7 @@
 import pytest
 
 from regard.config.settings import TrainConfig
-from regard.training.throughput import ThroughputMeter, clock_time
+from regard.training.throughput import ThroughputMeter, format_clock_time
 
 
 class Clock:
@@ -99,4 +99,4 @@ def test_the_speed_leaves_validations_out():
     [(0, "0:00"), (59.6, "1:00"), (130, "2:10"), (3599, "59:59"), (90061, "25:01:01")],
 )
 def test_times_are_written_as_on_a_clock(seconds, expected):
-    assert clock_time(seconds) == expected
+    assert format_clock_time(seconds) == expected

@@ -1,6 +1,6 @@
 """Colors: a ramp from dark to light, and letters that stand out on every color."""
 
-from regard.viz.colors import css, indexed, ink, percent, ramp
+from regard.viz.colors import css, ink, nearest_of_256, percent, ramp
 
 
 def contrast(a, b):
@@ -48,10 +48,10 @@ def test_colors_are_written_as_pages_have_them():
 
 def test_of_256_colors_the_nearest_is_taken_and_letters_stand_out_on_it():
     # 16 + 36 r + 6 g + b, with steps at 0, 95, 135, 175, 215 and 255
-    assert indexed((0, 0, 0)) == (16, (0, 0, 0))
-    assert indexed((255, 255, 255)) == (231, (255, 255, 255))
-    assert indexed((253, 231, 37)) == (16 + 36 * 5 + 6 * 4 + 0, (255, 215, 0))
-    assert indexed((33, 145, 140)) == (16 + 36 * 0 + 6 * 2 + 2, (0, 135, 135))
+    assert nearest_of_256((0, 0, 0)) == (16, (0, 0, 0))
+    assert nearest_of_256((255, 255, 255)) == (231, (255, 255, 255))
+    assert nearest_of_256((253, 231, 37)) == (16 + 36 * 5 + 6 * 4 + 0, (255, 215, 0))
+    assert nearest_of_256((33, 145, 140)) == (16 + 36 * 0 + 6 * 2 + 2, (0, 135, 135))
     for step in range(1001):
-        background = indexed(ramp(step / 1000))[1]
+        background = nearest_of_256(ramp(step / 1000))[1]
         assert contrast(background, ink(background)) >= 4.5

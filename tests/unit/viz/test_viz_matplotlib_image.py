@@ -128,9 +128,9 @@ def having(monkeypatch, **installed):
 
 def test_only_fonts_that_add_letters_are_taken(monkeypatch):
     having(monkeypatch, Some_Font="我", Other="我爱", Noto_Sans_Thai="ส", Unused="é")
-    assert fonts.families("abc") == ["DejaVu Sans"]
+    assert fonts.font_families("abc") == ["DejaVu Sans"]
     # the one that has most of what is left first
-    assert fonts.families("a我爱ส") == ["DejaVu Sans", "Other", "Noto Sans Thai"]
+    assert fonts.font_families("a我爱ส") == ["DejaVu Sans", "Other", "Noto Sans Thai"]
 
 
 def test_chinese_is_drawn_as_the_text_around_it(monkeypatch):
@@ -142,9 +142,9 @@ def test_chinese_is_drawn_as_the_text_around_it(monkeypatch):
         Noto_Sans_CJK_KR=han + "한",
     )
     fonts._find_new_fonts()
-    assert fonts.families(han) == ["DejaVu Sans", "Noto Sans CJK SC"]
-    assert fonts.families(han + "の") == ["DejaVu Sans", "Noto Sans CJK JP"]
-    assert fonts.families(han + "한") == ["DejaVu Sans", "Noto Sans CJK KR"]
+    assert fonts.font_families(han) == ["DejaVu Sans", "Noto Sans CJK SC"]
+    assert fonts.font_families(han + "の") == ["DejaVu Sans", "Noto Sans CJK JP"]
+    assert fonts.font_families(han + "한") == ["DejaVu Sans", "Noto Sans CJK KR"]
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_letters_that_no_font_has_are_named_with_what_to_install(
 ):
     having(monkeypatch)
     with pytest.raises(InputError) as refused:
-        fonts.families("abc" + text)
+        fonts.font_families("abc" + text)
     assert str(refused.value) == (
         f"No installed font has {letters}. Run apt-get install {package}, or use a "
         "file that ends in .svg or .html."
@@ -173,7 +173,7 @@ def test_letters_that_no_font_has_are_named_with_what_to_install(
 
 def test_joiners_and_variation_selectors_need_no_letter_of_their_own(monkeypatch):
     having(monkeypatch)
-    assert fonts.families("a\u200db\ufe0f\u2068c\u2069\n") == ["DejaVu Sans"]
+    assert fonts.font_families("a\u200db\ufe0f\u2068c\u2069\n") == ["DejaVu Sans"]
 
 
 def test_a_font_of_boxes_is_no_font():
@@ -183,7 +183,7 @@ def test_a_font_of_boxes_is_no_font():
 
 @pytest.mark.skipif(not CJK.exists(), reason="apt-get install fonts-noto-cjk to draw Chinese")
 def test_chinese_becomes_letters_and_no_boxes():
-    assert fonts.families("我爱吃苹果")[:2] == ["DejaVu Sans", "Noto Sans CJK SC"]
+    assert fonts.font_families("我爱吃苹果")[:2] == ["DejaVu Sans", "Noto Sans CJK SC"]
     images = []
     for token in ("我", "爱", "一"):
         images.append(pixels(to_image(Alignment((token,), ("x",), [[1]]), "png")))

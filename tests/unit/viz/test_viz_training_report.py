@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from regard.errors import DataError
-from regard.viz.report_charts import Chart, downsampled, draw_chart, ticks
-from regard.viz.report_samples import spread
+from regard.viz.report_charts import Chart, downsample, draw_chart, ticks
+from regard.viz.report_samples import evenly_spaced
 from regard.viz.run_data import attention_of, read_run
 from regard.viz.training_report import to_report
 
@@ -128,7 +128,7 @@ def test_points_of_the_curves_are_what_was_logged(tmp_path):
         "update 20: 5,000",
     ]
     assert (
-        "Training loss of a word: 2.500 at update 10, 0.750 at update 30; between 0.750 and 2.500."
+        "Training loss per token: 2.500 at update 10, 0.750 at update 30; between 0.750 and 2.500."
     ) in titles
 
 
@@ -145,11 +145,11 @@ def test_a_curve_stands_where_its_numbers_are():
 
 def test_many_points_are_averaged_and_it_says_so():
     points = [(step, float(step % 2)) for step in range(1, 301)]
-    found, each = downsampled(points)
+    found, each = downsample(points)
     assert (len(found), each) == (150, 2)
     assert found[:2] == [(2, 0.5), (4, 0.5)]
     assert "Each point is the mean of up to 2." in draw_chart(Chart("x", points))
-    assert downsampled(points[:150]) == (points[:150], 1)
+    assert downsample(points[:150]) == (points[:150], 1)
 
 
 @pytest.mark.parametrize(
@@ -189,14 +189,14 @@ def test_the_head_says_how_far_it_came_and_by_which_recipe(tmp_path):
     assert "40 at update 20, of 2 validations" in texts
     assert "exact|nrefs:1" in texts
     assert "1:23" in texts
-    assert "1,200 learned from, validated on 4 sources" in texts
+    assert "1,200 for training, 4 sources for validation" in texts
 
 
 @pytest.mark.parametrize(
     ("dev", "told"),
     [
-        ("0b22", "1,200 learned from, validated on 1 source"),
-        ("f1a9", "1,200 learned from, validated on 1 source (the same pairs)"),
+        ("0b22", "1,200 for training, 1 source for validation"),
+        ("f1a9", "1,200 for training, 1 source for validation (the same pairs)"),
     ],
 )
 def test_pairs_that_were_learned_from_are_not_said_to_be_held_out(tmp_path, dev, told):
@@ -250,12 +250,12 @@ def test_samples_are_drawn_with_their_attention(tmp_path):
     assert found.titles.count("我 → i: 75%") == 4
     rows = [row for row in found.rows if row[1:3] == ["我爱 <b>", "i love it"]]
     assert [row[0] for row in rows] == ["30", "20"]
-    assert all(row[3].startswith("i love" + "where it looked") for row in rows)
+    assert all(row[3].startswith("i love" + "attention") for row in rows)
 
 
 def test_moments_are_spread_from_first_to_last():
-    assert spread(list(range(100)), 8) == [0, 14, 28, 42, 57, 71, 85, 99]
-    assert spread([1, 2], 8) == [1, 2]
+    assert evenly_spaced(list(range(100)), 8) == [0, 14, 28, 42, 57, 71, 85, 99]
+    assert evenly_spaced([1, 2], 8) == [1, 2]
 
 
 def test_a_report_fetches_and_runs_nothing(tmp_path):
@@ -307,7 +307,7 @@ def test_what_is_damaged_is_named_and_the_rest_is_told(tmp_path):
         "log.jsonl: 1 line cannot be read, and left out",
         "settings.toml: it is damaged, and left out",
     ]
-    told = "state.safetensors: it is damaged; how far the run was saved is not known"
+    told = "state.safetensors: it is damaged; the progress of the run is unknown"
     assert told in found.texts
     assert "update 30: 0.750" in found.titles
 
@@ -334,11 +334,11 @@ def test_an_older_log_without_attention_is_drawn_without_it(tmp_path):
     [
         (
             "nowhere",
-            "There is no such folder. Use a folder that regard train made, such as model.run.",
+            "There is no such folder. Use a folder that regard train wrote, such as model.run.",
         ),
         (
             "empty",
-            "It has neither settings nor a log of a run. Use a folder that regard train made,",
+            "It has neither settings nor a log of a run. Use a folder that regard train wrote,",
         ),
         ("a.txt", "It is a file; it must be the folder of a run. Use a folder that regard train"),
         ("m.regard", "It is a file; it must be the folder of a run. Use {folder}/m.run."),
