@@ -43,7 +43,9 @@ def training_row(env: BenchmarkEnvironment, kind: str) -> BenchmarkRow:
     """Train a kind of model, in batches of 64 lines."""
     dataset = env.dataset("mt" if kind == "transformer" else "g2p")
     updates = env.updates or (20 if kind == "transformer" else 40)
-    least, aim = {"additive": (1.3, 2.0), "bilinear": (1.2, 1.5), "transformer": (1.1, 1.5)}[kind]
+    threshold, aim = {"additive": (1.3, 2.0), "bilinear": (1.2, 1.5), "transformer": (1.1, 1.5)}[
+        kind
+    ]
     competitors = (OPENNMT, EOLE) if kind == "additive" else (OPENNMT, EOLE, FAIRSEQ)
     installed, missing = env.installed(
         competitors, lambda competitor: _train_competitor(env, competitor, kind, updates)
@@ -63,7 +65,7 @@ def training_row(env: BenchmarkEnvironment, kind: str) -> BenchmarkRow:
         "tokens/s",
         Contender(BASELINE, lambda: _train_baseline(env, kind, dataset, updates)),
         (Contender(REGARD, _regard_training(env, kind, dataset, updates)), *installed, *extra),
-        {TRAINING: Target(least, FASTEST, aim)},
+        {TRAINING: Target(threshold, FASTEST, aim)},
         missing=missing,
         rounds=env.rounds or 2,
         kernels=kind != "transformer",
@@ -186,10 +188,10 @@ def trained_competitor(
 ) -> CompetitorSetup:
     """Return the setup of a competitor's briefly trained model; train it if it is not there."""
     setup = env.setup(competitor, kind, dataset)
-    mark = setup.folder / "trained"
-    if not mark.exists():
+    marker = setup.folder / "trained"
+    if not marker.exists():
         opennmt.train(competitor, setup, kind, env.decoder_updates)
-        mark.touch()
+        marker.touch()
     return setup
 
 

@@ -1,4 +1,4 @@
-"""CTranslate2: it only decodes, here a model of OpenNMT-py; the better thread count is taken."""
+"""CTranslate2: decodes a model of OpenNMT-py; the faster thread count of each search counts."""
 
 import json
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ def decode(setup: CompetitorSetup, checkpoint: Path) -> Measurement:
 
 
 def best_figures(entries: Iterable[dict[str, Any]]) -> dict[str, float]:
-    """Take the faster thread count of each search."""
+    """Return the figures of the faster thread count for each search."""
     figures: dict[str, float] = {}
     for entry in entries:
         kind = search_name(entry["beam"]) + ("" if entry["numbers"] == "float32" else ", int8")

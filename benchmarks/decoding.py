@@ -1,8 +1,8 @@
 """`python -m benchmarks.decoding MODEL FILE…`: lines per second, greedy and with beam search.
 
-The library translates the lines of the files in batches. A reference loop translates one line after
-the other, step by step, by the definition of beam search. Both take turns; a ratio is taken within
-a round. Prints a table, and writes JSON with --out.
+The library translates the lines in batches. A reference loop translates them one by one, step by
+step, by the definition of beam search. Both take turns; a ratio compares speeds of one round.
+Prints a table; --out also writes JSON.
 """
 
 import argparse
@@ -62,8 +62,8 @@ class ReferenceBeamSearch:
         if len(live[0][0]) == self.max_length:
             log_probs[:, [word for word in range(V) if word != EOS]] = -torch.inf
         totals = log_probs + torch.tensor([total for _, total in live])[:, None]
-        best, places = totals.flatten().topk(min(2 * self.W, totals.numel()))
-        pairs = zip(best.tolist(), places.tolist(), strict=True)
+        best, indices = totals.flatten().topk(min(2 * self.W, totals.numel()))
+        pairs = zip(best.tolist(), indices.tolist(), strict=True)
         return [(i // V, i % V, total) for total, i in pairs if total > -torch.inf]
 
 
@@ -77,7 +77,7 @@ def time_call(function: Callable[[], Any]) -> tuple[float, Any]:
 def measure(
     translator: Translator, lines: list[str], beam_size: int, batch_size: int, rounds: int
 ) -> dict[str, Any]:
-    """Translate all lines by both, in turn; return their speeds, and how many outputs agree."""
+    """Translate all lines with both, in turn; return their speeds, and how many outputs agree."""
     options: dict[str, Any] = {"beam_size": beam_size, "nbest": 1, "batch_size": batch_size}
     prepared = translator.prepare(lines, **options)
     max_length = prepared[0].options.config.max_length
@@ -126,7 +126,7 @@ def machine() -> dict[str, Any]:
 
 
 def main() -> None:
-    """Print a row for each beam."""
+    """Print a row for each beam size."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.decoding")
     parser.add_argument("model", type=Path)
     parser.add_argument("lines", type=Path, nargs="+", help="files of source lines")

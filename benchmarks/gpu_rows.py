@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 UPDATES, WARMUP_UPDATES = 200, 50
 # with many lengths most batch shapes must have occurred once, since each is captured then
-SHAPED_UPDATES, SHAPED_WARMUP = 1000, 500
+TRANSFORMER_UPDATES, TRANSFORMER_WARMUP = 1000, 500
 # with the four special tokens, the paper's 30,000
-LINES, LENGTH, NUM_WORDS, ROWS = 8_000, 50, 29_996, 80
+NUM_LINES, LINE_LENGTH, NUM_WORDS, ROWS = 8_000, 50, 29_996, 80
 
 
 def _measure_part(
@@ -71,7 +71,7 @@ def decoder_row(env: BenchmarkEnvironment) -> BenchmarkRow:
 def attention_row(env: BenchmarkEnvironment, length: int) -> BenchmarkRow:
     """Measure time and memory of additive attention, forward and backward."""
     part = f"attention-{length}"
-    least, aim, size = (
+    threshold, aim, size = (
         (4.0, 2.5, "B = 16, A = 512") if length == 512 else (8.0, None, "B = 4, A = 256")
     )
     return BenchmarkRow(
@@ -80,7 +80,7 @@ def attention_row(env: BenchmarkEnvironment, length: int) -> BenchmarkRow:
         "ms or GiB",
         Contender(BASELINE, lambda: _measure_part(env, "baseline", part)),
         (Contender(REGARD, lambda: _measure_part(env, "regard", part)),),
-        {"eager": Target(least, aim=aim), "GiB, eager": Target(0.3)},
+        {"eager": Target(threshold, aim=aim), "GiB, eager": Target(0.3)},
         higher_is_better=False,
         rounds=env.rounds or 3,
         kernels=True,
@@ -136,9 +136,11 @@ def _generate_pairs(folder: Path) -> Path:
         rng = random.Random(1)
         words = [f"w{number}" for number in range(NUM_WORDS)]
         lines = []
-        for line in range(LINES):
-            source = [words[(line * LENGTH + place) % NUM_WORDS] for place in range(LENGTH)]
-            lines.append(f"{' '.join(source)}\t{' '.join(rng.sample(source, LENGTH - 1))}\n")
+        for line in range(NUM_LINES):
+            source = [
+                words[(line * LINE_LENGTH + place) % NUM_WORDS] for place in range(LINE_LENGTH)
+            ]
+            lines.append(f"{' '.join(source)}\t{' '.join(rng.sample(source, LINE_LENGTH - 1))}\n")
         path.write_text("".join(lines))
         path.with_name("one.tsv").write_text(lines[0])
     return path
@@ -150,7 +152,7 @@ def _paper_settings(cell: str, precision: str) -> "Settings":
 
     sizes: dict[str, Any] = dict(paper_sizes("bahdanau2015").sizes)
     train = TrainConfig(
-        batch_tokens=ROWS * (LENGTH + 1),
+        batch_tokens=ROWS * (LINE_LENGTH + 1),
         optimizer="adadelta",
         learning_rate=1.0,
         label_smoothing=0.0,
@@ -210,8 +212,8 @@ def transformer_row(env: BenchmarkEnvironment) -> BenchmarkRow:
         settings = replace(settings, model=model, train=train)
         out = env.work / "regard" / "transformer-all-words.regard"
         files = dataset.pairs("train"), dataset.pairs("one"), out
-        program, marks = follow_training(settings, files, SHAPED_UPDATES, env.threads)
-        return words_per_second(program, marks, SHAPED_WARMUP)
+        program, marks = follow_training(settings, files, TRANSFORMER_UPDATES, env.threads)
+        return words_per_second(program, marks, TRANSFORMER_WARMUP)
 
     return BenchmarkRow(
         "transformer-g2p",

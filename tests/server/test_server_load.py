@@ -29,7 +29,7 @@ def bodies(letters, count, longest):
 def check(traffic, file):
     """Compare every answer with what the library says of the line alone; return how many lines."""
     translator, lines = load_model(file, device="cpu"), 0
-    for body, answers in traffic.answers.items():
+    for body, answers in traffic.responses.items():
         # however often it was asked, and in whatever company
         assert len(answers) == 1
         request = json.loads(body)
@@ -50,7 +50,7 @@ def test_sixteen_clients_for_some_seconds(shared):
     traffic = apart(load, port, shared.pid, requests, clients=16, seconds=3)
     assert set(traffic.statuses) <= {200, 429}
     assert check(traffic, shared.files[0]) >= 30
-    assert len(traffic.times) >= 30
+    assert len(traffic.latencies) >= 30
     assert traffic.growth(warmup=1.5) < 0.1
 
 
