@@ -38,7 +38,7 @@ class Competitor:
     def install_command(self) -> str:
         """Return the command that installs it, for the folder of the competitors."""
         pip = f"{self.folder}/bin/pip install"
-        steps = [f"{pip} {words}" for words in (TORCH, *self.install)]
+        steps = [f"{pip} {arguments}" for arguments in (TORCH, *self.install)]
         return " && ".join([f"python3 -m venv {self.folder}", *steps])
 
 

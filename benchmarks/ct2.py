@@ -15,12 +15,12 @@ ROUNDS = 3
 
 
 def decode(setup: CompetitorSetup, checkpoint: Path) -> Measurement:
-    """Return words per second in float32, and those in int8 under names of their own."""
+    """Return arguments per second in float32, and those in int8 under names of their own."""
     dataset = setup.dataset
     setup.folder.parent.mkdir(parents=True, exist_ok=True)
-    words = [checkpoint, setup.folder, dataset.file("dev", "source"), str(dataset.max_length)]
+    arguments = [checkpoint, setup.folder, dataset.file("dev", "source"), str(dataset.max_length)]
     # -P: the files beside it must not shadow packages of the same name
-    command = [CTRANSLATE2.python(setup.competitors), "-P", PROGRAM, *words, str(ROUNDS)]
+    command = [CTRANSLATE2.python(setup.competitors), "-P", PROGRAM, *arguments, str(ROUNDS)]
     program = follow(command, threads=setup.threads).check(CTRANSLATE2.name)
     entries = [json.loads(line) for _, line in program.lines if line.startswith('{"numbers"')]
     return Measurement(best_figures(entries), program.other_cores, program.peak_bytes)

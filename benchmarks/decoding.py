@@ -7,7 +7,6 @@ Prints a table; --out also writes JSON.
 
 import argparse
 import json
-import platform
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -17,6 +16,7 @@ from typing import Any
 import torch
 
 import regard
+from benchmarks.machine import machine
 from benchmarks.throughput import MedianRange
 from regard.special_tokens import BOS, EOS, PAD
 from regard.translator import Translation, Translator
@@ -114,17 +114,6 @@ def _median_range(figures: list[float]) -> dict[str, float]:
     return MedianRange.of(figures)._asdict()
 
 
-def machine() -> dict[str, Any]:
-    """Describe what the figures depend on besides the model."""
-    return {
-        "processor": platform.processor() or platform.machine(),
-        "threads": torch.get_num_threads(),
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "regard": regard.__version__,
-    }
-
-
 def main() -> None:
     """Print a row for each beam size."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.decoding")
@@ -155,7 +144,11 @@ def main() -> None:
         sys.stdout.write("".join(f"{cell:>11}" for cell in cells) + "\n")
         sys.stdout.flush()
     if options.out:
-        report = {"machine": machine(), "model": options.model.name, "rows": rows}
+        report = {
+            "machine": machine(torch.get_num_threads()),
+            "model": options.model.name,
+            "rows": rows,
+        }
         options.out.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
 
 

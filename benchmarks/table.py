@@ -7,7 +7,7 @@ from typing import Any
 from benchmarks.programs import MAX_OTHER_CORES
 from benchmarks.rows import BASELINE, REGARD, format_number
 
-HEAD = ("contender", "median", "least … most", "ratio", "least … most")
+HEAD = ("contender", "median", "min … max", "ratio", "min … max")
 
 
 def table(rows: Sequence[dict[str, Any]]) -> str:
