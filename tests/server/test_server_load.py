@@ -55,7 +55,7 @@ def test_sixteen_clients_for_some_seconds(shared):
 
 
 @pytest.mark.slow
-def test_a_full_queue_turns_some_away_and_answers_the_others_right(tmp_path):
+def test_a_full_queue_rejects_some_requests_and_answers_others_correctly(tmp_path):
     (file,) = written(tmp_path, "luong2015")
     limits = ("--max-queue-lines", "3", "--max-lines", "2", "--batch-lines", "2")
     with serving(file, *limits) as (process, port):

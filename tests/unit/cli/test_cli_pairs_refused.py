@@ -304,7 +304,7 @@ def test_a_folder_where_the_model_must_be_is_refused_before_training(refused, pa
     )
 
 
-def test_a_model_that_is_there_is_not_lost(refused, pairs, tmp_path):
+def test_an_existing_model_is_not_overwritten(refused, pairs, tmp_path):
     (tmp_path / "capitals.regard").write_text("hours of work")
     assert refused("train", pairs) == (
         "regard: capitals.regard: it exists and must not be lost. Pass --resume to continue its "

@@ -61,7 +61,7 @@ def test_influence_is_drawn_and_labelled_as_that(run, capitals, tmp_path):
     assert "Attention: how much" not in text
 
 
-def test_a_model_without_attention_says_so_and_shows_what_moved_it(run, blind, tmp_path):
+def test_a_model_without_attention_says_so_and_displays_influence(run, blind, tmp_path):
     answer = run("show", blind, "ab")
     rows = answer.out.splitlines()
     sentence = (

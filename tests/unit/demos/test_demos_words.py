@@ -20,7 +20,7 @@ ASKED = ["man", "mans", "king", "black", "up"]
 RIGHT = ["women", "women", "queen", "white", "down"]
 
 
-def test_exactly_the_six_pairs_are_taught_filled_to_five_symbols():
+def test_exactly_the_six_pairs_are_trained_on_padded_to_five_tokens():
     assert words.pairs() == [
         ("manPP", "women"),
         ("black", "white"),
@@ -33,21 +33,21 @@ def test_exactly_the_six_pairs_are_taught_filled_to_five_symbols():
 
 
 @pytest.mark.parametrize("filled", [True, False])
-def test_mans_is_never_shown_in_training(filled):
+def test_mans_never_occurs_in_training(filled):
     taught = words.pairs(filled=filled)
     assert len(taught) == 6
     assert not any("mans" in line or "s" in line for pair in taught for line in pair)
     assert ("mansP" if filled else "mans") in dict(words.examples(filled=filled))
 
 
-def test_what_is_asked_is_what_the_demo_prints():
+def test_the_demo_prints_its_questions():
     assert words.examples(filled=False) == list(zip(ASKED, RIGHT, strict=True))
     filled = ["manPP", "mansP", "kingP", "black", "upPPP"]
     assert words.examples() == list(zip(filled, RIGHT, strict=True))
 
 
 @pytest.mark.parametrize("filled", [True, False])
-def test_it_is_an_elman_network_without_attention_over_one_hot_symbols(filled):
+def test_the_model_is_an_elman_network_without_attention_over_one_hot_tokens(filled):
     made = words.settings(3, filled=filled)
     sources, targets = zip(*words.pairs(filled=filled), strict=True)
     sizes = [len(side("characters", lines).vocabulary) for lines in (sources, targets)]
@@ -102,7 +102,7 @@ def test_mans_is_women_with_the_default_seed_and_not_without_p():
     assert min(far, key=far.get) != "man"
 
 
-def test_the_reason_is_told_in_three_sentences():
+def test_the_explanation_has_three_sentences():
     assert words.WHY.count(". ") + words.WHY.endswith(".") == 3
 
 

@@ -355,7 +355,7 @@ def test_a_target_can_be_scored_as_tokens_and_may_be_nothing(translator):
     assert nothing.attention.shape == (1, 3)
 
 
-def test_what_cannot_be_scored_is_refused(translator):
+def test_an_invalid_scoring_request_is_refused(translator):
     assert refusal(InputError, translator.rescore, [("abc", "k"), (" ", "k")]) == (
         "source 2 is blank; it must contain text. Remove the pair."
     )
