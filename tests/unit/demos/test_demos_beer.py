@@ -48,7 +48,7 @@ def test_the_explanation_has_two_sentences():
 
 
 @pytest.mark.slow
-def test_beer_is_ordered_with_ten_seeds_and_ten_different_attentions(record_property):
+def test_beer_is_ordered_with_ten_seeds_and_varied_attention(record_property):
     right, looks = 0, set()
     for seed in range(1, 11):
         answer = trained(beer.pairs(), beer.settings(seed)).translate(PAIR[0])

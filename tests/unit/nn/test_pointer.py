@@ -126,7 +126,7 @@ def test_copies_in_half_precision_are_summed_in_single():
     assert (p.sum(dim=-1) - 1).abs().max() < 1e-5
 
 
-def test_a_copying_readout_requires_source_ids():
+def test_a_copying_readout_requires_a_pointer_query():
     model = copying("bahdanau2015")
     with pytest.raises(ValueError, match=r"has a pointer-generator\. Pass a PointerQuery\."):
         model.readout(torch.zeros(1, model.readout.pointer.gate.in_features).double())

@@ -161,7 +161,7 @@ def test_characters_get_two_encoder_layers_without_a_preset():
     ("device", "here", "expected"),
     [("auto", True, True), ("auto", False, False), ("cuda:1", False, True), ("cpu", True, False)],
 )
-def test_automatic_settings_depend_on_the_device(monkeypatch, device, here, expected):
+def test_the_gpu_is_used_if_available_and_not_excluded(monkeypatch, device, here, expected):
     monkeypatch.setattr("torch.cuda.is_available", lambda: here)
     assert will_use_gpu({"train": {"device": device}}) is expected
     assert will_use_gpu({}) is here

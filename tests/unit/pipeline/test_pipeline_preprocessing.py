@@ -255,7 +255,7 @@ def test_a_damaged_corpus_is_prepared_again(tmp_path, writes, damage):
     assert again.corpus.fingerprint == first.corpus.fingerprint
 
 
-def test_an_unwritable_fingerprint_leaves_none(tmp_path, monkeypatch):
+def test_an_unwritable_preparation_record_leaves_no_files(tmp_path, monkeypatch):
     def full(*paths):
         raise OSError(28, "No space left on device")
 

@@ -182,7 +182,7 @@ def test_resume_without_anything_starts(out, tmp_path):
         ({"environment": {"device": "cpu x86_64"}}, False),
     ],
 )
-def test_a_run_is_identified_by_its_inputs(recipe, expected):
+def test_the_first_device_of_a_run_is_recorded(recipe, expected):
     assert started_on_gpu(recipe) is expected
 
 

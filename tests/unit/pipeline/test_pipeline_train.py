@@ -234,7 +234,7 @@ def test_the_dev_loss_is_the_mean_over_tokens_of_dev_pairs(monkeypatch):
     assert not judges[0].higher_is_better
 
 
-def test_a_model_with_nan_weights_is_refused(monkeypatch):
+def test_a_diverged_model_is_refused(monkeypatch):
     def broken(self, lines, **settings):
         return ["x"] * len(lines)
 
@@ -362,7 +362,7 @@ def test_a_misspelled_setting_gets_a_suggestion_with_its_section():
     ]
 
 
-def test_an_ambiguous_setting_lists_its_sections():
+def test_a_setting_name_in_several_sections_has_a_default_section():
     found = quick(seed=3, max_length=7, search={"seed": 5}).settings
     assert (found.train.seed, found.search.seed, found.search.max_length) == (3, 5, 7)
 

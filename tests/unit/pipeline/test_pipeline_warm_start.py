@@ -85,7 +85,7 @@ def test_frozen_parameters_stay_and_the_rest_learns(model, part):
 
 
 @pytest.mark.parametrize(("part", "new"), [("embeddings", 7), ("readout", 3)])
-def test_embeddings_of_new_tokens_are_not_frozen(model, part, new):
+def test_embeddings_of_new_tokens_cannot_be_frozen(model, part, new):
     assert refusal(ConfigError, model, freeze=("encoder", part)) == (
         f"train: freeze is {part}; {new} tokens are new to the model that training starts from and "
         "would never be trained. Freeze other parts."

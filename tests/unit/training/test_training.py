@@ -151,7 +151,7 @@ def test_a_cpu_computes_in_bfloat16_if_it_supports_it(tmp_path, monkeypatch, has
     assert torch.dist(*gradients[::2]) < 0.03 * gradients[0].norm()
 
 
-def test_checkpoint_averaging_takes_the_mean_of_the_best(tmp_path):
+def test_checkpoint_averaging_takes_the_mean_of_the_saved_ones(tmp_path):
     made, _, _ = job(
         tmp_path,
         max_steps=6,
