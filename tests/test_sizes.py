@@ -27,11 +27,11 @@ def too_long(text):
 
 
 @pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(ROOT)) for path in FILES])
-def test_files_and_functions_stay_on_their_screens(path):
+def test_files_and_functions_stay_within_their_line_limits(path):
     assert too_long(path.read_text()) == []
 
 
-def test_what_is_too_long_would_be_found():
+def test_a_file_or_function_that_is_too_long_is_noticed():
     assert too_long("x = 1\n" * 401) == ["401 lines"]
     assert too_long("def f():\n" + "    x = 1\n" * 60) == ["f has 61 lines"]
     assert too_long("def f():\n" + "    x = 1\n" * 59) == []

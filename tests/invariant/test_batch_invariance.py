@@ -21,7 +21,7 @@ def assert_equal(counted, lines, record_property):
 
 @pytest.mark.parametrize("beam_size", BEAMS)
 @pytest.mark.parametrize("name", MODELS)
-def test_a_line_in_any_company_is_what_it_is_alone(record_property, name, beam_size):
+def test_a_line_in_any_batch_is_translated_as_alone(record_property, name, beam_size):
     counted = compare_apart("generated", name, beam_size)
     assert_equal(counted, 300, record_property)
     # lines that are done leave at different times

@@ -13,7 +13,7 @@ import torch
     ("first", "said", "mode"),
     [("regard", "COMPATIBLE", "COMPATIBLE"), ("torch", None, "AUTO,STRICT")],
 )
-def test_products_are_reproducible_unless_something_else_is_asked_for(first, said, mode):
+def test_matrix_products_are_deterministic_by_default(first, said, mode):
     lines = f"import {first}, regard, torch", "torch.ones(2, 2) @ torch.ones(2, 2)"
     given = {key: value for key, value in os.environ.items() if key != "MKL_CBWR"}
     given |= {"MKL_VERBOSE": "1"} | ({} if said is None else {"MKL_CBWR": said})

@@ -115,7 +115,7 @@ def killed_so_often(pairs, folder, kills):
     return total
 
 
-def test_a_command_that_was_killed_ends_in_the_same_bytes(pairs, tmp_path):
+def test_a_killed_and_resumed_command_ends_in_the_same_bytes(pairs, tmp_path):
     assert killed_so_often(pairs, tmp_path, 3)["kills"] >= 3
 
 

@@ -100,7 +100,7 @@ def test_only_the_text_of_translations_stays_in_memory(run, capitals, pairs, mon
     assert parts == [5, 5, 2]
 
 
-def test_the_signature_names_the_beam_or_the_sampling(run, pairs):
+def test_the_reported_beam_size_is_the_one_in_use(run, pairs):
     small = [f"--set=model.{name}_size=8" for name in ("hidden", "embedding", "align", "readout")]
     words = ["--set", "search.temperature=1.0", "--max-steps", 1, "--quiet", *small]
     assert run("train", pairs, "--out", "warm.regard", *words).code == 0

@@ -146,7 +146,7 @@ def test_a_wrong_option_of_the_search_is_refused_before_a_line_is_read(
 @pytest.mark.parametrize(
     ("text", "what"), [("a\nb", "a line break"), ("a\udcff", "bytes that are not UTF-8")]
 )
-def test_a_text_with_a_line_break_is_refused(refused, capitals, text, what):
+def test_a_text_that_is_not_one_line_is_refused(refused, capitals, text, what):
     problem = f"It contains {what}; it must be one line. Use a file on standard input.\n"
     assert refused("translate", capitals, "--text", text) == f"regard: --text: {problem}"
     assert refused("show", capitals, text) == f"regard: TEXT: {problem}"

@@ -67,7 +67,7 @@ def test_other_errors_are_propagated(monkeypatch):
     assert sizes == [3]
 
 
-def test_a_source_of_length_zero_is_refused():
+def test_a_source_with_more_tokens_than_positions_is_refused():
     built = model("vaswani2017", max_length=9)
     assert search([built], [SearchRequest((5,) * 9)], wanted(max_length=2))
     with pytest.raises(InputError) as refused:

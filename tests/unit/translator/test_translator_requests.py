@@ -92,7 +92,7 @@ def test_a_prefix_is_tokenized_as_targets_are():
     assert translator.translate("abc", prefix="rr k", max_length=3).tokens[:2] == ("rr", "k")
 
 
-def test_tokens_that_are_never_generated_cannot_be_prefixes(translator):
+def test_tokens_outside_the_vocabulary_cannot_be_prefixes_or_banned(translator):
     sentence = "'x', which is no token of the targets. Use one that is."
     assert refusal(InputError, translator.translate, "a", prefix="kx") == f"prefix is {sentence}"
     assert refusal(InputError, translator.translate, "a", banned=["x"]) == f"banned is {sentence}"
@@ -264,7 +264,7 @@ class Shouts(Constraint):
         log_probs[..., self.target.encode("rstu")] = NEG_INF
 
 
-def test_a_registered_constraint_needs_no_further_import(translator):
+def test_a_constraint_of_a_loaded_module_needs_no_import(translator):
     lines = [*LINES, "ihgf"]
     free = translator.translate(lines, min_length=5)
     ways = {"min_length": 5, "constraint": f"{__name__}:Shouts"}
