@@ -232,7 +232,7 @@ def startup_row(env: BenchmarkEnvironment) -> BenchmarkRow:
 def _start_competitor(
     env: BenchmarkEnvironment, competitor: Competitor, dataset: BenchmarkDataset
 ) -> Measurement:
-    command = [competitor.program(env.competitors, "onmt_translate")]
+    command: list[object] = [competitor.program(env.competitors, "onmt_translate")]
     if competitor is EOLE:
         command = [competitor.program(env.competitors, "eole"), "predict"]
     help_ = follow([*command, "--help"], threads=env.threads).check(competitor.name)

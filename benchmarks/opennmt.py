@@ -167,7 +167,7 @@ def train(
     settings.write_text(
         (_eole if competitor is EOLE else _opennmt)(kind, setup.dataset, folder, updates)
     )
-    command = [competitor.program(setup.competitors, "onmt_train")]
+    command: list[object] = [competitor.program(setup.competitors, "onmt_train")]
     if competitor is EOLE:
         command = [competitor.program(setup.competitors, "eole"), "train"]
     program = follow([*command, "-config", settings], threads=setup.threads, variables=VARIABLES)

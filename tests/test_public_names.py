@@ -1,4 +1,4 @@
-"""The names that people's own code may rely on: a contract, with the arguments they are made by."""
+"""The public names and their arguments: a contract with users' code."""
 
 import importlib
 import inspect

@@ -1,4 +1,4 @@
-"""A run folder that an older version left unfinished goes on, to the same model."""
+"""An unfinished run folder of an older version resumes to the same model."""
 
 import hashlib
 import json

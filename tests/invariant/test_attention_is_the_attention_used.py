@@ -1,7 +1,7 @@
-"""The attention you see is the attention that was used: a second process asks the saved file.
+"""The reported attention is the attention in use: a second process recomputes it from the file.
 
-It forces every output through `unroll`, which never searches, and must find the scores and, layer
-by layer and head by head, the weights that the search gave.
+It forces every output through `unroll`, which never searches, and must reproduce the scores and,
+for each layer and head, the weights of the search.
 """
 
 import json

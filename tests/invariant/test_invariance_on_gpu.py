@@ -1,4 +1,4 @@
-"""Same line, same answer on a GPU too, whatever the batch."""
+"""A line has the same output in any batch on a GPU too."""
 
 import pytest
 import torch
