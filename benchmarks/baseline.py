@@ -161,10 +161,10 @@ def build_baseline(kind: str, sizes: tuple[int, int], layers: int = 3) -> Baseli
     return RecurrentBaseline(sizes, kind)
 
 
-def encode_lines(dataset: BenchmarkDataset, part: str, side: str) -> Ids:
+def encode_lines(dataset: BenchmarkDataset, split: str, side: str) -> Ids:
     """Return lines as token ids, each with EOS."""
     ids = {token: number + 4 for number, token in enumerate(dataset.vocabulary(side))}
-    lines = (line.split() for line in dataset.lines(part, side))
+    lines = (line.split() for line in dataset.lines(split, side))
     return [[*(ids.get(token, UNKNOWN) for token in line), EOS] for line in lines]
 
 

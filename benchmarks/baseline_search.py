@@ -50,9 +50,9 @@ def _beam(model: Any, source: Tensor, size: int, max_length: int) -> list[list[i
         scores[finished] = -torch.inf
         scores[finished, EOS] = 0.0
         extended = totals.view(-1, 1) + scores
-        totals, places = extended.view(lines, -1).topk(size, 1)
-        rows = (offsets + places // scores.shape[1]).flatten()
-        tokens = (places % scores.shape[1]).flatten()
+        totals, indices = extended.view(lines, -1).topk(size, 1)
+        rows = (offsets + indices // scores.shape[1]).flatten()
+        tokens = (indices % scores.shape[1]).flatten()
         state = tuple(part[rows] for part in state)
         outputs = torch.cat([outputs[rows], tokens[:, None]], 1)
         finished = finished[rows] | (tokens == EOS)

@@ -1,7 +1,7 @@
-"""The competitors: which there are, how each is installed, and in which version.
+"""The competitors: names, packages, versions and installation.
 
-Each has a virtual environment of its own, a folder of that name under `--competitors`, and is run
-as a program. A competitor that is not installed is not measured, and its row says so.
+Each has a virtual environment of its own, a folder under `--competitors`, and is run as a program.
+A competitor that is not installed is not measured, and its row says so.
 """
 
 from dataclasses import dataclass
@@ -36,9 +36,9 @@ class Competitor:
         return installed_version(self.python(competitors), self.package)
 
     def install_command(self) -> str:
-        """Return the command that installs it, to be run in the folder of the competitors."""
+        """Return the command that installs it, for the folder of the competitors."""
         pip = f"{self.folder}/bin/pip install"
-        steps = [f"{pip} {words}" for words in (TORCH, *self.install)]
+        steps = [f"{pip} {arguments}" for arguments in (TORCH, *self.install)]
         return " && ".join([f"python3 -m venv {self.folder}", *steps])
 
 
@@ -62,7 +62,7 @@ COMPETITORS = (OPENNMT, EOLE, FAIRSEQ, CTRANSLATE2)
 
 @dataclass(frozen=True)
 class CompetitorSetup:
-    """How a competitor is run: the environments, the data set, and the folder of its files."""
+    """How a competitor is run: the environments, the data set and its folder of files."""
 
     competitors: Path
     dataset: BenchmarkDataset

@@ -40,10 +40,12 @@ SEARCHES = ("greedy", "beam 5")
 
 
 def training_row(env: BenchmarkEnvironment, kind: str) -> BenchmarkRow:
-    """Train a kind of model, in batches of 64 lines."""
+    """Return the row that trains a kind of model in batches of 64 lines."""
     dataset = env.dataset("mt" if kind == "transformer" else "g2p")
     updates = env.updates or (20 if kind == "transformer" else 40)
-    least, aim = {"additive": (1.3, 2.0), "bilinear": (1.2, 1.5), "transformer": (1.1, 1.5)}[kind]
+    threshold, aim = {"additive": (1.3, 2.0), "bilinear": (1.2, 1.5), "transformer": (1.1, 1.5)}[
+        kind
+    ]
     competitors = (OPENNMT, EOLE) if kind == "additive" else (OPENNMT, EOLE, FAIRSEQ)
     installed, missing = env.installed(
         competitors, lambda competitor: _train_competitor(env, competitor, kind, updates)
@@ -63,7 +65,7 @@ def training_row(env: BenchmarkEnvironment, kind: str) -> BenchmarkRow:
         "tokens/s",
         Contender(BASELINE, lambda: _train_baseline(env, kind, dataset, updates)),
         (Contender(REGARD, _regard_training(env, kind, dataset, updates)), *installed, *extra),
-        {TRAINING: Target(least, FASTEST, aim)},
+        {TRAINING: Target(threshold, FASTEST, aim)},
         missing=missing,
         rounds=env.rounds or 2,
         kernels=kind != "transformer",
@@ -87,7 +89,7 @@ def _train_baseline(
 def _bucketed_baseline(
     env: BenchmarkEnvironment, kind: str, dataset: BenchmarkDataset, counted: int
 ) -> Contender:
-    """Return the baseline with batches of similar lengths, as most competitors have them."""
+    """Return the baseline with batches of similar lengths, as in most competitors."""
     return Contender(
         f"{BASELINE}, bucketed",
         lambda: _train_baseline(env, kind, dataset, counted, "--bucketed"),
@@ -120,7 +122,7 @@ def _train_competitor(
 
 
 def decoding_row(env: BenchmarkEnvironment, kind: str) -> BenchmarkRow:
-    """Decode 500 words in batches of 32, with briefly trained models."""
+    """Return the row that decodes 500 words in batches of 32 with briefly trained models."""
     dataset = env.dataset("g2p")
     competitors = (OPENNMT, EOLE) if kind == "additive" else (OPENNMT, EOLE, CTRANSLATE2)
     installed, missing = env.installed(
@@ -146,8 +148,9 @@ def _decode_baseline(
     file = env.work / "baseline" / f"{kind}.pt"
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
-        words = [*PROGRAM, "train", kind, dataset.folder, "--updates", str(env.decoder_updates)]
-        follow([*words, "--file", file], threads=env.threads, folder=ROOT).check(BASELINE)
+        command = [*PROGRAM, "train", kind, dataset.folder, "--file", file]
+        command += ["--updates", str(env.decoder_updates)]
+        follow(command, threads=env.threads, folder=ROOT).check(BASELINE)
     command = [*PROGRAM, "decode", kind, dataset.folder, "--file", file]
     program = follow(command, threads=env.threads, folder=ROOT).check(BASELINE)
     return Measurement(read_json_figures(program), program.other_cores, program.peak_bytes)
@@ -186,15 +189,15 @@ def trained_competitor(
 ) -> CompetitorSetup:
     """Return the setup of a competitor's briefly trained model; train it if it is not there."""
     setup = env.setup(competitor, kind, dataset)
-    mark = setup.folder / "trained"
-    if not mark.exists():
+    marker = setup.folder / "trained"
+    if not marker.exists():
         opennmt.train(competitor, setup, kind, env.decoder_updates)
-        mark.touch()
+        marker.touch()
     return setup
 
 
 def startup_row(env: BenchmarkEnvironment) -> BenchmarkRow:
-    """Print help, and translate one line in a new process."""
+    """Return the row that prints help and translates one line, each in a new process."""
     dataset = env.dataset("g2p")
     installed, missing = env.installed(
         (OPENNMT, EOLE), lambda competitor: _start_competitor(env, competitor, dataset)
@@ -206,10 +209,10 @@ def startup_row(env: BenchmarkEnvironment) -> BenchmarkRow:
         return Measurement({"help": seconds, "one line": seconds})
 
     def start_regard() -> Measurement:
-        words = ["translate", trained_model(env, "additive", dataset), "--text"]
-        line = dataset.lines("one", "source")[0]
+        model, line = trained_model(env, "additive", dataset), dataset.lines("one", "source")[0]
         help_ = follow([*COMMAND, "--help"], threads=env.threads).check(REGARD)
-        one = follow([*COMMAND, *words, line], threads=env.threads).check(REGARD)
+        command = [*COMMAND, "translate", model, "--text", line]
+        one = follow(command, threads=env.threads).check(REGARD)
         figures = {"help": help_.seconds, "one line": one.seconds}
         return Measurement(figures, one.other_cores, one.peak_bytes)
 
@@ -229,10 +232,10 @@ def startup_row(env: BenchmarkEnvironment) -> BenchmarkRow:
 def _start_competitor(
     env: BenchmarkEnvironment, competitor: Competitor, dataset: BenchmarkDataset
 ) -> Measurement:
-    words = [competitor.program(env.competitors, "eole"), "predict"]
-    if competitor is not EOLE:
-        words = [competitor.program(env.competitors, "onmt_translate")]
-    help_ = follow([*words, "--help"], threads=env.threads).check(competitor.name)
+    command: list[object] = [competitor.program(env.competitors, "onmt_translate")]
+    if competitor is EOLE:
+        command = [competitor.program(env.competitors, "eole"), "predict"]
+    help_ = follow([*command, "--help"], threads=env.threads).check(competitor.name)
     setup = trained_competitor(env, competitor, "additive", dataset)
     one = opennmt.translate(competitor, setup, "one", 1)
     figures = {"help": help_.seconds, "one line": one.seconds}

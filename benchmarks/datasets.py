@@ -1,6 +1,6 @@
-"""The same data sets for every contender: words to phonemes, and German to English.
+"""The data sets, the same for every contender: words to phonemes, and German to English.
 
-Tokens are separated by spaces, so that every library splits them alike.
+Tokens are separated by spaces: every library splits them in the same way.
 """
 
 import gzip
@@ -26,17 +26,17 @@ class BenchmarkDataset:
     folder: Path
     max_length: int
 
-    def file(self, part: str, side: str) -> Path:
+    def file(self, split: str, side: str) -> Path:
         """Return the lines of `train`, `dev`, `long` or `one`, of the `source` or the `target`."""
-        return self.folder / f"{part}.{side}"
+        return self.folder / f"{split}.{side}"
 
-    def pairs(self, part: str) -> Path:
+    def pairs(self, split: str) -> Path:
         """Return a file of pairs."""
-        return self.folder / f"{part}.tsv"
+        return self.folder / f"{split}.tsv"
 
-    def lines(self, part: str, side: str) -> list[str]:
+    def lines(self, split: str, side: str) -> list[str]:
         """Read a file of lines."""
-        return self.file(part, side).read_text(encoding="utf-8").splitlines()
+        return self.file(split, side).read_text(encoding="utf-8").splitlines()
 
     def vocabulary(self, side: str) -> list[str]:
         """Return the tokens of a side, the most frequent first."""
@@ -45,9 +45,9 @@ class BenchmarkDataset:
 
 def write_dataset(name: str, data: Path, work: Path) -> BenchmarkDataset:
     """Write the files of a data set unless they are there; `data` holds the original ones."""
-    read, max_length = {"g2p": (_words, 40), "mt": (_sentences, 100)}[name]
+    read, max_length = {"g2p": (_read_g2p, 40), "mt": (_read_captions, 100)}[name]
     dataset = BenchmarkDataset(name, work / name, max_length)
-    return dataset if _complete(dataset).exists() else write_pairs(dataset, *read(data))
+    return dataset if _completion_marker(dataset).exists() else write_pairs(dataset, *read(data))
 
 
 def write_pairs(
@@ -55,11 +55,11 @@ def write_pairs(
 ) -> BenchmarkDataset:
     """Write the training pairs, the dev pairs and the vocabularies."""
     _write(dataset, train, dev)
-    _complete(dataset).touch()
+    _completion_marker(dataset).touch()
     return dataset
 
 
-def _complete(dataset: BenchmarkDataset) -> Path:
+def _completion_marker(dataset: BenchmarkDataset) -> Path:
     return dataset.folder / "complete"
 
 
@@ -68,14 +68,14 @@ def all_words(data: Path) -> list[Pair]:
     return _read_words(data, "train")
 
 
-def _words(data: Path) -> tuple[list[Pair], list[Pair]]:
+def _read_g2p(data: Path) -> tuple[list[Pair], list[Pair]]:
     return _read_words(data, "train")[:NUM_TRAIN], _read_words(data, "dev")
 
 
-def _read_words(data: Path, part: str) -> list[Pair]:
+def _read_words(data: Path, split: str) -> list[Pair]:
     """Return letters and phonemes of words, each with its first pronunciation, shuffled."""
     pronunciations: dict[str, str] = {}
-    for line in _read(data / f"cmudict-g2p/g014b2b/{part}.tsv.gz"):
+    for line in _read(data / f"cmudict-g2p/g014b2b/{split}.tsv.gz"):
         word, phonemes = line.split("\t")
         pronunciations.setdefault(word.lower(), phonemes)
     pairs = [(" ".join(word), phonemes) for word, phonemes in sorted(pronunciations.items())]
@@ -83,9 +83,9 @@ def _read_words(data: Path, part: str) -> list[Pair]:
     return pairs
 
 
-def _sentences(data: Path) -> tuple[list[Pair], list[Pair]]:
-    def pairs(part: str) -> list[Pair]:
-        names = (f"multi30k/tok/{part}.lc.norm.tok.{side}.gz" for side in ("de", "en"))
+def _read_captions(data: Path) -> tuple[list[Pair], list[Pair]]:
+    def pairs(split: str) -> list[Pair]:
+        names = (f"multi30k/tok/{split}.lc.norm.tok.{side}.gz" for side in ("de", "en"))
         sides = ([" ".join(line.split()) for line in _read(data / name)] for name in names)
         return [pair for pair in zip(*sides, strict=True) if all(pair)]
 
@@ -101,14 +101,14 @@ def _read(path: Path) -> list[str]:
 
 def _write(dataset: BenchmarkDataset, train: Sequence[Pair], dev: Sequence[Pair]) -> None:
     dataset.folder.mkdir(parents=True, exist_ok=True)
-    # the time of a long file less that of a short one excludes the start of a program; the long
-    # one must take seconds, since the start varies by a second
+    # subtracting the time of a short file from that of a long one excludes the start of a program;
+    # the long one must take many seconds, since the start varies by about one
     long = list(islice(cycle(dev), NUM_LONG))
-    parts = {"train": train, "dev": dev[:NUM_DEV], "long": long, "one": dev[:1]}
-    for part, pairs in parts.items():
-        _write_lines(dataset.pairs(part), (f"{source}\t{target}" for source, target in pairs))
+    splits = {"train": train, "dev": dev[:NUM_DEV], "long": long, "one": dev[:1]}
+    for split, pairs in splits.items():
+        _write_lines(dataset.pairs(split), (f"{source}\t{target}" for source, target in pairs))
         for side, lines in zip(("source", "target"), zip(*pairs, strict=True), strict=True):
-            _write_lines(dataset.file(part, side), lines)
+            _write_lines(dataset.file(split, side), lines)
     for number, side in enumerate(("source", "target")):
         counts = Counter(token for pair in train for token in pair[number].split())
         vocabulary = sorted(counts, key=lambda token: (-counts[token], token))[:VOCABULARY_SIZE]

@@ -1,13 +1,12 @@
 """`python -m benchmarks.decoding MODEL FILE…`: lines per second, greedy and with beam search.
 
-The library translates the lines of the files in batches. A reference loop translates one line after
-the other, step by step, by the definition of beam search. Both take turns; a ratio is taken within
-a round. Prints a table, and writes JSON with --out.
+The library translates the lines in batches. A reference loop translates them one by one, step by
+step, by the definition of beam search. Both take turns; a ratio compares speeds of one round.
+Prints a table; --out also writes JSON.
 """
 
 import argparse
 import json
-import platform
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -17,6 +16,7 @@ from typing import Any
 import torch
 
 import regard
+from benchmarks.machine import machine
 from benchmarks.throughput import MedianRange
 from regard.special_tokens import BOS, EOS, PAD
 from regard.translator import Translation, Translator
@@ -62,8 +62,8 @@ class ReferenceBeamSearch:
         if len(live[0][0]) == self.max_length:
             log_probs[:, [word for word in range(V) if word != EOS]] = -torch.inf
         totals = log_probs + torch.tensor([total for _, total in live])[:, None]
-        best, places = totals.flatten().topk(min(2 * self.W, totals.numel()))
-        pairs = zip(best.tolist(), places.tolist(), strict=True)
+        best, indices = totals.flatten().topk(min(2 * self.W, totals.numel()))
+        pairs = zip(best.tolist(), indices.tolist(), strict=True)
         return [(i // V, i % V, total) for total, i in pairs if total > -torch.inf]
 
 
@@ -77,7 +77,7 @@ def time_call(function: Callable[[], Any]) -> tuple[float, Any]:
 def measure(
     translator: Translator, lines: list[str], beam_size: int, batch_size: int, rounds: int
 ) -> dict[str, Any]:
-    """Translate all lines by both, in turn; return their speeds, and how many outputs agree."""
+    """Translate all lines with both, in turn; return their speeds, and how many outputs agree."""
     options: dict[str, Any] = {"beam_size": beam_size, "nbest": 1, "batch_size": batch_size}
     prepared = translator.prepare(lines, **options)
     max_length = prepared[0].options.config.max_length
@@ -114,19 +114,8 @@ def _median_range(figures: list[float]) -> dict[str, float]:
     return MedianRange.of(figures)._asdict()
 
 
-def machine() -> dict[str, Any]:
-    """Describe what the figures depend on besides the model."""
-    return {
-        "processor": platform.processor() or platform.machine(),
-        "threads": torch.get_num_threads(),
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "regard": regard.__version__,
-    }
-
-
 def main() -> None:
-    """Print a row for each beam."""
+    """Print a row for each beam size."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.decoding")
     parser.add_argument("model", type=Path)
     parser.add_argument("lines", type=Path, nargs="+", help="files of source lines")
@@ -155,7 +144,11 @@ def main() -> None:
         sys.stdout.write("".join(f"{cell:>11}" for cell in cells) + "\n")
         sys.stdout.flush()
     if options.out:
-        report = {"machine": machine(), "model": options.model.name, "rows": rows}
+        report = {
+            "machine": machine(torch.get_num_threads()),
+            "model": options.model.name,
+            "rows": rows,
+        }
         options.out.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
 
 

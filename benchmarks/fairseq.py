@@ -1,4 +1,4 @@
-"""fairseq: its recurrent model is an LSTM with bilinear attention, its other a Transformer.
+"""fairseq: an LSTM with bilinear attention, and a Transformer.
 
 Both sort lines by length into batches of 64.
 """
@@ -10,10 +10,12 @@ from benchmarks.competitors import FAIRSEQ, CompetitorSetup
 from benchmarks.programs import CompletedProgram, follow
 from benchmarks.throughput import ProgressMark, sort_marks
 
-EVERY = 10
+REPORT_EVERY = 10
 STEP = re.compile(r"\{.*\"num_updates\".*\}")
-SHARED = "--optimizer adam --clip-norm 1.0 --criterion cross_entropy --batch-size 64 --cpu"
-QUIET = "--num-workers 0 --seed 1 --no-save --disable-validation --log-format json"
+TRAINING_OPTIONS = (
+    "--optimizer adam --clip-norm 1.0 --criterion cross_entropy --batch-size 64 --cpu"
+)
+RUN_OPTIONS = "--num-workers 0 --seed 1 --no-save --disable-validation --log-format json"
 LSTM = (
     "--arch lstm --encoder-embed-dim 256 --encoder-hidden-size 256 --encoder-bidirectional "
     "--decoder-embed-dim 256 --decoder-hidden-size 512 --decoder-out-embed-dim 512 "
@@ -39,7 +41,7 @@ def read_marks(program: CompletedProgram) -> list[ProgressMark]:
         match = STEP.search(line)
         entry = json.loads(match[0]) if match else {}
         if "wps" in entry and float(entry.get("ups", 0)) > 0:
-            tokens += EVERY * float(entry["wpb"])
+            tokens += REPORT_EVERY * float(entry["wpb"])
             marks.append((int(entry["num_updates"]), when, tokens))
     return sort_marks(marks)
 
@@ -50,17 +52,22 @@ def prepare(setup: CompetitorSetup) -> dict[str, str]:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "sitecustomize.py").write_text(PATCH)
     variables = {"PYTHONPATH": str(folder), "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": "1"}
-    ready = folder / "binary" / "preprocess.log"
-    if ready.exists():
+    preprocess_log = folder / "binary" / "preprocess.log"
+    if preprocess_log.exists():
         return variables
     for side in ("source", "target"):
         lines = (f"{token} 1\n" for token in dataset.vocabulary(side))
         (folder / f"{side}.dictionary").write_text("".join(lines), encoding="utf-8")
     program = FAIRSEQ.program(setup.competitors, "fairseq-preprocess")
-    words = ["-s", "source", "-t", "target", "--destdir", folder / "binary"]
+    options = ["-s", "source", "-t", "target", "--destdir", folder / "binary"]
     files = ["--trainpref", dataset.folder / "train", "--validpref", dataset.folder / "dev"]
-    known = ["--srcdict", folder / "source.dictionary", "--tgtdict", folder / "target.dictionary"]
-    command = [program, *words, *files, *known]
+    dictionaries = [
+        "--srcdict",
+        folder / "source.dictionary",
+        "--tgtdict",
+        folder / "target.dictionary",
+    ]
+    command = [program, *options, *files, *dictionaries]
     follow(command, threads=setup.threads, variables=variables).check("fairseq-preprocess")
     return variables
 
@@ -69,8 +76,9 @@ def train(setup: CompetitorSetup, kind: str, updates: int) -> CompletedProgram:
     """Train for some updates."""
     variables, folder = prepare(setup), setup.folder
     model = TRANSFORMER if kind == "transformer" else LSTM
-    words = f"{model} {SHARED} {QUIET} --log-interval {EVERY} --max-update {updates}".split()
+    options = f"{model} {TRAINING_OPTIONS} {RUN_OPTIONS}".split()
+    options += ["--log-interval", str(REPORT_EVERY), "--max-update", str(updates)]
     program = FAIRSEQ.program(setup.competitors, "fairseq-train")
     sides = ["-s", "source", "-t", "target", "--save-dir", folder / "saved"]
-    command = [program, folder / "binary", *sides, *words]
+    command = [program, folder / "binary", *sides, *options]
     return follow(command, threads=setup.threads, variables=variables).check(FAIRSEQ.name)

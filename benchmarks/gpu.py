@@ -30,8 +30,8 @@ def random_tensor(*shape: int, device: str, scale: float = 1.0) -> Tensor:
     return (torch.randn(*shape, device=device) * scale).requires_grad_()
 
 
-def attention(contender: str, device: str, sizes: dict[str, int]) -> Workload:
-    """Additive attention for many queries, forward and backward."""
+def attention_workload(contender: str, device: str, sizes: dict[str, int]) -> Workload:
+    """Return additive attention for many queries, forward and backward."""
     B, T, S, A, N = (sizes[letter] for letter in "BTSAN")
     q, k, values = (random_tensor(B, *rest, device=device) for rest in ((T, A), (S, A), (S, N)))
     v = random_tensor(A, device=device, scale=A**-0.5)
@@ -50,8 +50,8 @@ def attention(contender: str, device: str, sizes: dict[str, int]) -> Workload:
     return workload
 
 
-def decoder(contender: str, device: str, sizes: dict[str, int]) -> Workload:
-    """A GRU whose old state is the query, over a whole line, forward and backward."""
+def decoder_workload(contender: str, device: str, sizes: dict[str, int]) -> Workload:
+    """Return a GRU whose old state is the query, over a whole line, forward and backward."""
     B, T, S, D = (sizes[letter] for letter in "BTSD")
     words, memory = random_tensor(B, T, D, device=device), random_tensor(B, S, 2 * D, device=device)
     grad = torch.randn(B, T, D, device=device)
@@ -101,18 +101,18 @@ def _regard_decoder(D: int) -> nn.Module:
     from regard.nn.encoder_output import EncoderOutput
 
     sizes = {"embedding_size": D, "hidden_size": D, "align_size": D, "readout_size": D}
-    whole = build(preset("bahdanau2015")(**sizes, cell="gru_after"), 8, 8)
+    model = build(preset("bahdanau2015")(**sizes, cell="gru_after"), 8, 8)
 
     class DecoderOnly(nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.decoder = whole.decoder
+            self.decoder = model.decoder
 
         def forward(self, words: Tensor, memory: Tensor) -> Tensor:
             mask = torch.ones(memory.shape[:2], dtype=torch.bool, device=memory.device)
             first = memory[:, 0, : memory.shape[2] // 2]
-            read = EncoderOutput(memory, memory, mask, memory[:, -1], summary=first)
-            start, state = self.decoder.start(read)
+            encoder_output = EncoderOutput(memory, memory, mask, memory[:, -1], summary=first)
+            start, state = self.decoder.start(encoder_output)
             return self.decoder.unroll(state, words, start, need_weights=False)[1].new_state
 
     return DecoderOnly()
@@ -126,19 +126,19 @@ class BaselineRNNsearch(nn.Module):
         self.source, self.target = nn.Embedding(V, E), nn.Embedding(V, E)
         self.encoder = nn.GRU(E, D, bidirectional=True, batch_first=True)
         self.decoder = BaselineDecoder(D, 2 * D, E)
-        self.read = nn.Linear(D + E + 2 * D, D)
+        self.readout = nn.Linear(D + E + 2 * D, D)
         self.out = nn.Linear(D // 2, V)
 
     def forward(self, source: Tensor, fed: Tensor) -> Tensor:
         """Return the logits of every position."""
         memory, words = self.encoder(self.source(source))[0], self.target(fed)
         _, old, contexts = self.decoder.unroll(words, memory)
-        maxout = self.read(torch.cat([old, words, contexts], -1)).unflatten(-1, (-1, 2)).amax(-1)
+        maxout = self.readout(torch.cat([old, words, contexts], -1)).unflatten(-1, (-1, 2)).amax(-1)
         return self.out(maxout)
 
 
-def rnnsearch(contender: str, device: str, sizes: dict[str, int]) -> Workload:
-    """One update: loss, gradients, clipping, Adadelta."""
+def rnnsearch_workload(contender: str, device: str, sizes: dict[str, int]) -> Workload:
+    """Return one update: loss, gradients, clipping, Adadelta."""
     if contender == "regard":
         raise SystemExit(
             "regard is timed while it trains; run python -m benchmarks.run rnnsearch instead"
@@ -166,9 +166,9 @@ def time_workload(workload: Workload, device: str, rounds: int) -> dict[str, flo
     if device == "cuda":
         torch.cuda.synchronize()
         torch.cuda.reset_peak_memory_stats()
-    before = torch.cuda.memory_allocated() if device == "cuda" else 0
+    allocated = torch.cuda.memory_allocated() if device == "cuda" else 0
     seconds = [_time_call(workload, device) for _ in range(rounds)]
-    peak = torch.cuda.max_memory_allocated() - before if device == "cuda" else 0
+    peak = torch.cuda.max_memory_allocated() - allocated if device == "cuda" else 0
     return {"milliseconds": 1000 * median(seconds), "gibibytes": peak / 2**30}
 
 
@@ -206,9 +206,11 @@ def main() -> None:
     options = parser.parse_args()
     torch.manual_seed(1)
     torch.set_float32_matmul_precision("high" if options.precision == "tf32" else "highest")
-    workloads: dict[str, Any] = {"decoder": decoder, "rnnsearch": rnnsearch}
+    workloads: dict[str, Any] = {"decoder": decoder_workload, "rnnsearch": rnnsearch_workload}
     sizes = SIZES[options.part] | json.loads(options.sizes)
-    workload = workloads.get(options.part, attention)(options.contender, options.device, sizes)
+    workload = workloads.get(options.part, attention_workload)(
+        options.contender, options.device, sizes
+    )
     with torch.autocast(options.device, torch.bfloat16, enabled=options.precision == "bfloat16"):
         figures = {"eager": time_workload(workload, options.device, options.rounds)}
         if options.device == "cuda" and options.part != "rnnsearch":

@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from regard.config.settings import Settings
 
 UPDATES, WARMUP_UPDATES = 200, 50
-# with many lengths most batch shapes must have occurred once, since each is captured then
-SHAPED_UPDATES, SHAPED_WARMUP = 1000, 500
-# with the four special tokens, the paper's 30,000
-LINES, LENGTH, NUM_WORDS, ROWS = 8_000, 50, 29_996, 80
+# batches have many shapes here, and each is captured when it first occurs: a long warm-up
+TRANSFORMER_UPDATES, TRANSFORMER_WARMUP = 1000, 500
+# NUM_WORDS and the four special tokens are the paper's 30,000
+NUM_LINES, LINE_LENGTH, NUM_WORDS, ROWS = 8_000, 50, 29_996, 80
 
 
 def _measure_part(
     env: BenchmarkEnvironment, contender: str, part: str, precision: str = "float32"
 ) -> Measurement:
     """Time a part of the model, eager and, if possible, as a CUDA graph."""
-    words = [sys.executable, "-m", "benchmarks.gpu", contender, part, "--precision", precision]
-    program = follow(words, threads=env.threads, folder=ROOT).check(f"{contender} {part}")
+    command = [sys.executable, "-m", "benchmarks.gpu", contender, part, "--precision", precision]
+    program = follow(command, threads=env.threads, folder=ROOT).check(f"{contender} {part}")
     timings = json.loads(program.lines[-1][1])
     figures = {name: one["milliseconds"] for name, one in timings.items()}
     figures |= {f"GiB, {name}": one["gibibytes"] for name, one in timings.items()}
@@ -45,7 +45,7 @@ def _measure_part(
 
 
 def decoder_row(env: BenchmarkEnvironment) -> BenchmarkRow:
-    """Time the decoder, forward and backward, as a CUDA graph."""
+    """Return the row that times the decoder, forward and backward, as a CUDA graph."""
 
     def measure(contender: str) -> Measurement:
         return Measurement(
@@ -69,9 +69,9 @@ def decoder_row(env: BenchmarkEnvironment) -> BenchmarkRow:
 
 
 def attention_row(env: BenchmarkEnvironment, length: int) -> BenchmarkRow:
-    """Measure time and memory of additive attention, forward and backward."""
+    """Return the row of additive attention: time and memory, forward and backward."""
     part = f"attention-{length}"
-    least, aim, size = (
+    threshold, aim, size = (
         (4.0, 2.5, "B = 16, A = 512") if length == 512 else (8.0, None, "B = 4, A = 256")
     )
     return BenchmarkRow(
@@ -80,7 +80,7 @@ def attention_row(env: BenchmarkEnvironment, length: int) -> BenchmarkRow:
         "ms or GiB",
         Contender(BASELINE, lambda: _measure_part(env, "baseline", part)),
         (Contender(REGARD, lambda: _measure_part(env, "regard", part)),),
-        {"eager": Target(least, aim=aim), "GiB, eager": Target(0.3)},
+        {"eager": Target(threshold, aim=aim), "GiB, eager": Target(0.3)},
         higher_is_better=False,
         rounds=env.rounds or 3,
         kernels=True,
@@ -88,7 +88,7 @@ def attention_row(env: BenchmarkEnvironment, length: int) -> BenchmarkRow:
 
 
 def rnnsearch_row(env: BenchmarkEnvironment) -> BenchmarkRow:
-    """Time an update of the paper's model at its sizes, in a training run."""
+    """Return the row that times an update of the paper's model at its sizes, in a training run."""
     pairs = _generate_pairs(env.work / "rnnsearch")
 
     def measure(precision: str) -> Measurement:
@@ -136,9 +136,11 @@ def _generate_pairs(folder: Path) -> Path:
         rng = random.Random(1)
         words = [f"w{number}" for number in range(NUM_WORDS)]
         lines = []
-        for line in range(LINES):
-            source = [words[(line * LENGTH + place) % NUM_WORDS] for place in range(LENGTH)]
-            lines.append(f"{' '.join(source)}\t{' '.join(rng.sample(source, LENGTH - 1))}\n")
+        for line in range(NUM_LINES):
+            source = [
+                words[(line * LINE_LENGTH + place) % NUM_WORDS] for place in range(LINE_LENGTH)
+            ]
+            lines.append(f"{' '.join(source)}\t{' '.join(rng.sample(source, LINE_LENGTH - 1))}\n")
         path.write_text("".join(lines))
         path.with_name("one.tsv").write_text(lines[0])
     return path
@@ -150,7 +152,7 @@ def _paper_settings(cell: str, precision: str) -> "Settings":
 
     sizes: dict[str, Any] = dict(paper_sizes("bahdanau2015").sizes)
     train = TrainConfig(
-        batch_tokens=ROWS * (LENGTH + 1),
+        batch_tokens=ROWS * (LINE_LENGTH + 1),
         optimizer="adadelta",
         learning_rate=1.0,
         label_smoothing=0.0,
@@ -176,7 +178,7 @@ def _paper_settings(cell: str, precision: str) -> "Settings":
 
 
 def transformer_row(env: BenchmarkEnvironment) -> BenchmarkRow:
-    """Measure words per second of a small Transformer on all words."""
+    """Return the row that trains a small Transformer on all words."""
     dataset = _all_words(env)
     lines = dataset.lines("train", "target")
     mean_tokens = sum(line.count(" ") + 2 for line in lines) / len(lines)
@@ -210,8 +212,8 @@ def transformer_row(env: BenchmarkEnvironment) -> BenchmarkRow:
         settings = replace(settings, model=model, train=train)
         out = env.work / "regard" / "transformer-all-words.regard"
         files = dataset.pairs("train"), dataset.pairs("one"), out
-        program, marks = follow_training(settings, files, SHAPED_UPDATES, env.threads)
-        return words_per_second(program, marks, SHAPED_WARMUP)
+        program, marks = follow_training(settings, files, TRANSFORMER_UPDATES, env.threads)
+        return words_per_second(program, marks, TRANSFORMER_WARMUP)
 
     return BenchmarkRow(
         "transformer-g2p",

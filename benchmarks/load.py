@@ -27,34 +27,34 @@ WARMUP_SECONDS = 10.0
 
 @dataclass
 class LoadReport:
-    """Latencies, statuses and responses that clients saw, and the sizes of the server."""
+    """Latencies, statuses and responses of the clients, and the memory of the server."""
 
     seconds: float = 0.0
-    times: list[float] = field(default_factory=list)
+    latencies: list[float] = field(default_factory=list)
     statuses: Counter[int] = field(default_factory=Counter)
-    answers: dict[str, set[str]] = field(default_factory=dict)
-    """The response bodies of each request body: more than one would be a difference."""
-    sizes: list[tuple[float, int]] = field(default_factory=list)
+    responses: dict[str, set[str]] = field(default_factory=dict)
+    """The different response bodies of each request body; there should be one."""
+    memory_sizes: list[tuple[float, int]] = field(default_factory=list)
 
     @property
     def requests_per_second(self) -> float:
         """Return requests per second."""
         return self.statuses[200] / self.seconds
 
-    def quantile(self, share: float) -> float:
-        """Return the latency within which a share of the requests was answered."""
-        ordered = sorted(self.times)
-        return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+    def quantile(self, fraction: float) -> float:
+        """Return the latency within which a fraction of the requests was answered."""
+        ordered = sorted(self.latencies)
+        return ordered[min(len(ordered) - 1, int(fraction * len(ordered)))]
 
     def growth(self, warmup: float = WARMUP_SECONDS) -> float:
-        """Return by which share the server's memory grew after the warmup-up.
+        """Return the fraction by which the server's memory grew after the warm-up.
 
-        Compares the medians of the first and of the last fifth of that time: the memory of a batch
-        comes and goes.
+        Compares the medians of the first and the last fifth of that time, because the memory of
+        batches fluctuates.
         """
-        sizes = [size for seconds, size in self.sizes if seconds >= warmup]
-        part = max(1, len(sizes) // 5)
-        return median(sizes[-part:]) / median(sizes[:part]) - 1
+        sizes = [size for seconds, size in self.memory_sizes if seconds >= warmup]
+        fifth = max(1, len(sizes) // 5)
+        return median(sizes[-fifth:]) / median(sizes[:fifth]) - 1
 
 
 @contextmanager
@@ -86,7 +86,7 @@ async def connected(port: int) -> AsyncIterator[tuple[asyncio.StreamReader, asyn
 async def post(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, path: str, body: bytes
 ) -> tuple[int, dict[str, str], bytes]:
-    """Send a request; the client is minimal, so that the measured time is the server's."""
+    """Send a request; the client is minimal: what is measured is the server."""
     head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
     writer.write(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
     status_line, *lines = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
@@ -95,9 +95,9 @@ async def post(
     return int(status_line.split()[1]), headers, content
 
 
-def memory(process: int) -> int:
+def memory(pid: int) -> int:
     """Return the resident bytes of a process."""
-    status = Path(f"/proc/{process}/status").read_text()
+    status = Path(f"/proc/{pid}/status").read_text()
     return int(re.findall(r"VmRSS:\s+(\d+) kB", status)[0]) * 1024
 
 
@@ -117,19 +117,19 @@ async def _client(
                 if status == 429:
                     await asyncio.sleep(float(headers["retry-after"]))
                 else:
-                    report.times.append(time.perf_counter() - start)
-                    report.answers.setdefault(body.decode(), set()).add(content.decode())
+                    report.latencies.append(time.perf_counter() - start)
+                    report.responses.setdefault(body.decode(), set()).add(content.decode())
 
 
 async def _load(
-    port: int, process: int, bodies: Sequence[bytes], clients: int, seconds: float
+    port: int, pid: int, bodies: Sequence[bytes], clients: int, seconds: float
 ) -> LoadReport:
     report, start = LoadReport(), time.perf_counter()
     end = start + seconds
 
     async def watch_memory() -> None:
         while time.perf_counter() < end:
-            report.sizes.append((time.perf_counter() - start, memory(process)))
+            report.memory_sizes.append((time.perf_counter() - start, memory(pid)))
             await asyncio.sleep(0.25)
 
     requests = (_client(port, bodies, seed, end, report) for seed in range(clients))
@@ -139,11 +139,11 @@ async def _load(
 
 
 def load(
-    port: int, process: int, bodies: Sequence[dict[str, Any]], clients: int, seconds: float
+    port: int, pid: int, bodies: Sequence[dict[str, Any]], clients: int, seconds: float
 ) -> LoadReport:
-    """Put a running server under load for some seconds; return what the clients saw."""
+    """Put a running server under load for some seconds; return latencies, statuses and memory."""
     encoded = [json.dumps(body).encode() for body in bodies]
-    return asyncio.run(_load(port, process, encoded, clients, seconds))
+    return asyncio.run(_load(port, pid, encoded, clients, seconds))
 
 
 def main() -> None:
@@ -162,10 +162,10 @@ def main() -> None:
     names = ("batching", "requests/s", "p50", "p95", "p99", "429", "other", "memory")
     sys.stdout.write("".join(f"{name:>11}" for name in names) + "\n")
     for batch in ["32", "1"] * options.rounds:
-        with serving(options.model, "--batch-lines", batch) as (process, port):
-            report = load(port, process, bodies, options.clients, options.seconds)
+        with serving(options.model, "--batch-lines", batch) as (pid, port):
+            report = load(port, pid, bodies, options.clients, options.seconds)
         row = ["off" if batch == "1" else "on", f"{report.requests_per_second:.1f}"]
-        row += [f"{1000 * report.quantile(share):.0f} ms" for share in (0.5, 0.95, 0.99)]
+        row += [f"{1000 * report.quantile(fraction):.0f} ms" for fraction in (0.5, 0.95, 0.99)]
         other = report.statuses.total() - report.statuses[200] - report.statuses[429]
         row += [str(report.statuses[429]), str(other)]
         row.append(f"{100 * report.growth(min(WARMUP_SECONDS, options.seconds / 2)):+.1f} %")

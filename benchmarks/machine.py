@@ -1,4 +1,4 @@
-"""Describe the machine and the versions, so that one knows which figures may be compared."""
+"""Describe the machine and the versions: only figures of the same ones may be compared."""
 
 import os
 import platform
@@ -13,23 +13,23 @@ ROOT = Path(__file__).parents[1]
 
 
 def machine(threads: int) -> dict[str, Any]:
-    """Describe the machine, the versions and the commit; no names of hosts or folders."""
+    """Describe the machine, the versions and the commit, without names of hosts or folders."""
     return {
         "cores": os.cpu_count(),
         "threads": threads,
         "processor": _processor(),
         "gpu": gpu(),
         "python": platform.python_version(),
-        "torch": installed("torch"),
-        "numpy": installed("numpy"),
-        "regard": installed("regard"),
+        "torch": package_version("torch"),
+        "numpy": package_version("numpy"),
+        "regard": package_version("regard"),
         "commit": _git("rev-parse", "HEAD"),
         # logs of recipes do not change what is run
         "dirty": bool(_git("status", "--porcelain", "--", ".", ":!recipes/logs")),
     }
 
 
-def installed(package: str) -> str | None:
+def package_version(package: str) -> str | None:
     """Return the version of a package of this Python."""
     try:
         return version(package)
@@ -48,7 +48,7 @@ def installed_version(python: Path, package: str) -> str | None:
 
 @cache
 def gpu() -> str | None:
-    """Return the name of the first GPU; asked in a process of its own, which releases it."""
+    """Return the name of the first GPU, queried in a process of its own, which then releases it."""
     code = "import torch; print(torch.cuda.get_device_name() if torch.cuda.is_available() else '')"
     completed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     return completed.stdout.strip() or None

@@ -14,7 +14,7 @@ from benchmarks.programs import CompletedProgram, follow
 from benchmarks.throughput import ProgressMark, search_name, sort_marks
 
 STEP = re.compile(r"Step +(\d+)/.*?bsz: +\d+/ *(\d+)/")
-EVERY = 10
+REPORT_EVERY = 10
 ATTENTION = {"additive": "mlp", "bilinear": "general"}
 # their checkpoints hold more than tensors
 VARIABLES = {"TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": "1"}
@@ -27,7 +27,7 @@ def read_marks(program: CompletedProgram) -> list[ProgressMark]:
     tokens = 0
     marks = []
     for when, step, mean in means:
-        tokens += EVERY * mean
+        tokens += REPORT_EVERY * mean
         marks.append((step, when, tokens))
     return sort_marks(marks)
 
@@ -41,11 +41,11 @@ def write_vocabularies(dataset: BenchmarkDataset, folder: Path) -> None:
 
 
 def _corpora(dataset: BenchmarkDataset) -> str:
-    parts = (("corpus_1", "train"), ("valid", "dev"))
+    splits = (("corpus_1", "train"), ("valid", "dev"))
     files = (
-        f"  {title}:\n    path_src: {dataset.file(part, 'source')}\n"
-        f"    path_tgt: {dataset.file(part, 'target')}\n"
-        for title, part in parts
+        f"  {title}:\n    path_src: {dataset.file(split, 'source')}\n"
+        f"    path_tgt: {dataset.file(split, 'target')}\n"
+        for title, split in splits
     )
     return "data:\n" + "".join(files)
 
@@ -106,7 +106,7 @@ def _opennmt(kind: str, dataset: BenchmarkDataset, folder: Path, updates: int) -
         "tgt_vocab": folder / "target.vocabulary",
         "save_model": folder / "model",
         "overwrite": "true",
-        "report_every": EVERY,
+        "report_every": REPORT_EVERY,
         "seed": 1,
         "param_init": 0.0,
         "param_init_glorot": "true",
@@ -115,32 +115,32 @@ def _opennmt(kind: str, dataset: BenchmarkDataset, folder: Path, updates: int) -
 
 
 def _eole(kind: str, dataset: BenchmarkDataset, folder: Path, updates: int) -> str:
-    side = {"rnn_type": "GRU", "layers": 1, "hidden_size": 512}
-    words = {"src_word_vec_size": 256, "tgt_word_vec_size": 256}
+    rnn = {"rnn_type": "GRU", "layers": 1, "hidden_size": 512}
+    embeddings = {"src_word_vec_size": 256, "tgt_word_vec_size": 256}
     attention = {"global_attention": ATTENTION.get(kind), "with_cross_attn": "true"}
-    both = {"bidirectional_encoder": "true", "tgt_word_vec_size": 256}
+    decoder = {"bidirectional_encoder": "true", "tgt_word_vec_size": 256}
     model = (
         _yaml(2, architecture="custom", hidden_size=512)
         + "  embeddings:\n"
-        + _yaml(4, **words)
+        + _yaml(4, **embeddings)
         + "  encoder:\n"
-        + _yaml(4, encoder_type="brnn", **side, src_word_vec_size=256, bridge="false")
+        + _yaml(4, encoder_type="brnn", **rnn, src_word_vec_size=256, bridge="false")
         + "  decoder:\n"
-        + _yaml(4, decoder_type="rnn", **side, **both, **attention)
+        + _yaml(4, decoder_type="rnn", **rnn, **decoder, **attention)
     )
     if kind == "transformer":
         sizes = {"hidden_size": 256, "layers": 3, "heads": 4, "transformer_ff": 1024}
-        places = {"position_encoding": "true", "position_encoding_type": "SinusoidalInterleaved"}
+        positions = {"position_encoding": "true", "position_encoding_type": "SinusoidalInterleaved"}
         model = (
             _yaml(2, architecture="transformer", **sizes)
             + "  embeddings:\n"
-            + _yaml(4, word_vec_size=256, **places)
+            + _yaml(4, word_vec_size=256, **positions)
         )
     files = {
         "seed": 1,
         "save_data": folder / "data",
         "overwrite": "true",
-        "report_every": EVERY,
+        "report_every": REPORT_EVERY,
         "src_vocab": folder / "source.vocabulary",
         "tgt_vocab": folder / "target.vocabulary",
     }
@@ -167,9 +167,10 @@ def train(
     settings.write_text(
         (_eole if competitor is EOLE else _opennmt)(kind, setup.dataset, folder, updates)
     )
-    words = [competitor.program(setup.competitors, "eole"), "train"]
-    words = words if competitor is EOLE else [competitor.program(setup.competitors, "onmt_train")]
-    program = follow([*words, "-config", settings], threads=setup.threads, variables=VARIABLES)
+    command: list[object] = [competitor.program(setup.competitors, "onmt_train")]
+    if competitor is EOLE:
+        command = [competitor.program(setup.competitors, "eole"), "train"]
+    program = follow([*command, "-config", settings], threads=setup.threads, variables=VARIABLES)
     return program.check(competitor.name)
 
 
@@ -181,26 +182,26 @@ def saved_model(competitor: Competitor, folder: Path) -> Path:
 
 
 def translate(
-    competitor: Competitor, setup: CompetitorSetup, part: str, beam: int
+    competitor: Competitor, setup: CompetitorSetup, split: str, beam: int
 ) -> CompletedProgram:
     """Translate a file, 32 lines at a time."""
     dataset, checkpoint = setup.dataset, saved_model(competitor, setup.folder)
-    words = [competitor.program(setup.competitors, "eole"), "predict", "-model_path", checkpoint]
+    command = [competitor.program(setup.competitors, "eole"), "predict", "-model_path", checkpoint]
     if competitor is OPENNMT:
-        words = [competitor.program(setup.competitors, "onmt_translate"), "-model", checkpoint]
+        command = [competitor.program(setup.competitors, "onmt_translate"), "-model", checkpoint]
     options = ["-beam_size", str(beam), "-batch_size", "32", "-batch_type", "sents"]
-    files = ["-src", dataset.file(part, "source"), "-output", setup.folder / f"{part}.{beam}"]
-    longest = ["-max_length", str(dataset.max_length)]
-    command = [*words, *files, *options, *longest]
+    files = ["-src", dataset.file(split, "source"), "-output", setup.folder / f"{split}.{beam}"]
+    options += ["-max_length", str(dataset.max_length)]
+    command += [*files, *options]
     return follow(command, threads=setup.threads, variables=VARIABLES).check(competitor.name)
 
 
 def decode(competitor: Competitor, setup: CompetitorSetup) -> dict[str, float]:
-    """Return words per second: a long file less a short one, so that the start does not count."""
+    """Return words per second: a long file minus a short one, to exclude the start of a program."""
     figures = {}
-    short, long = (len(setup.dataset.lines(part, "source")) for part in ("dev", "long"))
+    short, long = (len(setup.dataset.lines(split, "source")) for split in ("dev", "long"))
     for beam in (1, 5):
-        seconds = [translate(competitor, setup, part, beam).seconds for part in ("dev", "long")]
+        seconds = [translate(competitor, setup, split, beam).seconds for split in ("dev", "long")]
         if seconds[1] <= seconds[0]:
             raise SystemExit(
                 f"{competitor.name} took {seconds[0]:.1f} s for {short:,} words and "

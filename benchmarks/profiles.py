@@ -17,8 +17,8 @@ def profile_ops(row: str, env: BenchmarkEnvironment) -> dict[str, Any] | None:
     """Return the time share of each of the largest ops; None for rows that are not profiled."""
     if not row.startswith(("train-", "decode-")):
         return None
-    words = [row, env.work, env.data, str(env.decoder_updates)]
-    command = [sys.executable, "-m", "benchmarks.profiles", *words]
+    arguments = [row, env.work, env.data, str(env.decoder_updates)]
+    command = [sys.executable, "-m", "benchmarks.profiles", *arguments]
     program = follow(command, threads=env.threads, folder=ROOT).check("benchmarks.profiles")
     profile: dict[str, Any] = json.loads(program.lines[-1][1])
     return profile

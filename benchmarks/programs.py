@@ -14,13 +14,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-QUIET_CORES = 0.1
-"""Cores that other programs may use during a measurement; above, it is doubtful."""
+MAX_OTHER_CORES = 0.1
+"""If other programs use more cores than this, a measurement is doubtful."""
 
 
 @dataclass(frozen=True)
 class CompletedProgram:
-    """A program's output, each line with the second it was printed at, and its costs."""
+    """A program's timestamped output, and what it cost."""
 
     lines: tuple[tuple[float, str], ...]
     seconds: float
@@ -32,7 +32,7 @@ class CompletedProgram:
 
     exit_code: int
     stopped: bool
-    """Whether the stop condition ended it."""
+    """Whether the stop condition ended the program."""
 
     @property
     def text(self) -> str:
@@ -56,7 +56,7 @@ def follow(
     variables: Mapping[str, str] | None = None,
     timeout: float = 600.0,
 ) -> CompletedProgram:
-    """Run a program until it ends, a line meets the stop condition, or the time is over."""
+    """Run a program until it ends, a line meets the stop condition, or the timeout expires."""
     counts = {"OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
     environment = {**os.environ, "PYTHONUNBUFFERED": "1", **counts, **(variables or {})}
     busy, own, start = _busy_seconds(), _own_seconds(), time.perf_counter()
@@ -124,6 +124,5 @@ def _busy_seconds() -> float:
 
 def _own_seconds() -> float:
     """Return the CPU seconds of this process and its children."""
-    kinds = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    used = [resource.getrusage(kind) for kind in kinds]
-    return sum(one.ru_utime + one.ru_stime for one in used)
+    usages = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)

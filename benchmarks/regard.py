@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from regard.config.settings import Settings
 
 COMMAND = (sys.executable, "-c", "import sys; from regard.cli import main; sys.exit(main())")
-"""The command line, also if regard is not installed but only on the path."""
+"""The command line; it also works if regard is not installed but on the path."""
 
 ROWS = 64
 NEVER = 1_000_000
@@ -33,7 +33,7 @@ STEP = re.compile(r"^step (\d+)/.*tokens/s")
 
 
 def model_config(kind: str) -> "ModelConfig":
-    """Return the model that the competitors have too, or the paper's model in their sizes."""
+    """Return the model that the competitors have too, or the paper's model at its sizes."""
     from regard.config import model as config
     from regard.models import preset
 
@@ -165,7 +165,7 @@ def tokens_of_updates(folder: Path, settings: "Settings", updates: int) -> list[
 
 
 def _compare_with_log(tokens: list[int], log: Path) -> None:
-    """Exit if the run's own log counts other tokens."""
+    """Exit if the run's own log has other token counts."""
     for line in log.read_text(encoding="utf-8").splitlines():
         entry = json.loads(line)
         if entry["step"] <= len(tokens) and tokens[entry["step"] - 1] != entry.get("tokens"):

@@ -2,7 +2,7 @@
 
 Counts multiply-adds in shape letters, of one update (backward counts twice) or of one decoded word.
 Measures how many per second the machine reaches in large products, and in those of 64 or 32 rows
-that a recurrence or a search needs. Element-wise work, memory and Python come on top.
+that a recurrence or a search needs. Element-wise operations, memory and Python add to this time.
 """
 
 import json

@@ -1,7 +1,7 @@
 """A row of the table: contenders that take turns with the baseline, and a target.
 
 The order of a round is baseline, one, baseline, another, …, baseline, so that other load on the
-machine affects everybody. A ratio compares a figure with the mean of the baseline around it.
+machine affects all contenders. A ratio compares a figure with the mean of the baseline around it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -25,7 +25,7 @@ class Measurement(NamedTuple):
 
 @dataclass(frozen=True)
 class Contender:
-    """Who is measured; an extra one only in the first round, since no target refers to it."""
+    """A program that is measured; an extra one only in the first round: no target refers to it."""
 
     name: str
     measure: Callable[[], Measurement]
@@ -38,7 +38,7 @@ class Contender:
 class Target:
     """A multiple of a competitor's ratio or, without a competitor, a limit of the figure itself."""
 
-    least: float
+    threshold: float
     relative_to: str | None = None
     aim: float | None = None
 
@@ -103,13 +103,13 @@ def compare(row: BenchmarkRow, figure: str, turns: Iterable[Turn]) -> dict[str, 
     figures: dict[str, list[float]] = {}
     ratios: dict[str, list[float]] = {}
     order = list(turns)
-    for place, turn in enumerate(order):
+    for position, turn in enumerate(order):
         number = turn.measurement.figures[figure]
         figures.setdefault(turn.contender, []).append(number)
         if turn.contender == row.baseline.name:
             ratios.setdefault(turn.contender, []).append(1.0)
             continue
-        around = [order[n].measurement.figures[figure] for n in (place - 1, place + 1)]
+        around = [order[n].measurement.figures[figure] for n in (position - 1, position + 1)]
         ratio = speedup(number, *around, higher_is_better=row.higher_is_better)
         ratios.setdefault(turn.contender, []).append(ratio)
     return {
@@ -121,7 +121,7 @@ def compare(row: BenchmarkRow, figure: str, turns: Iterable[Turn]) -> dict[str, 
 def verdict(
     row: BenchmarkRow, figure: str, summaries: Mapping[str, ContenderFigures]
 ) -> tuple[bool | None, str]:
-    """Return whether the target is reached, with a sentence; None if it cannot be known."""
+    """Return whether the target is reached, with a sentence; None without its competitor."""
     target, regard = row.targets[figure], summaries[REGARD]
     if target.relative_to is None:
         return _absolute_verdict(row, target, regard.figures.median)
@@ -133,22 +133,22 @@ def verdict(
         return None, f"not measured: {target.relative_to} is not installed"
     best = max(ratios, key=lambda name: ratios[name])
     times = regard.ratios.median / ratios[best]
-    reached, share = times >= target.least, times / target.least
+    reached, share = times >= target.threshold, times / target.threshold
     return _verdict(reached, f"{times:.2f}× {best}", share, target, "×")
 
 
 def _absolute_verdict(row: BenchmarkRow, target: Target, figure: float) -> tuple[bool, str]:
-    share = figure / target.least if row.higher_is_better else target.least / figure
+    share = figure / target.threshold if row.higher_is_better else target.threshold / figure
     text = f"{format_number(figure)} {row.unit}"
     return _verdict(share >= 1, text, share, target, f" {row.unit}")
 
 
 def _verdict(reached: bool, text: str, share: float, target: Target, unit: str) -> tuple[bool, str]:
-    least = f"{format_number(target.least)}{unit}"
+    threshold = f"{format_number(target.threshold)}{unit}"
     aim = "" if target.aim is None else f" (aim {format_number(target.aim)}{unit})"
     if reached:
-        return True, f"reached: {text}, target {least}{aim}"
-    return False, f"not reached: {text}, target {least}{aim}; {1 - share:.0%} short"
+        return True, f"reached: {text}, target {threshold}{aim}"
+    return False, f"not reached: {text}, target {threshold}{aim}; {1 - share:.0%} short"
 
 
 def format_number(number: float) -> str:
@@ -159,7 +159,7 @@ def format_number(number: float) -> str:
 
 
 def to_json(row: BenchmarkRow, turns: list[Turn]) -> dict[str, Any]:
-    """Return all that is known of a row."""
+    """Return the figures, verdicts and single measurements of a row."""
     figures = {}
     for figure in row.targets:
         summaries = compare(row, figure, turns)

@@ -15,7 +15,7 @@ from benchmarks.cpu_rows import decoding_row, startup_row, training_row
 from benchmarks.environment import BenchmarkEnvironment
 from benchmarks.gpu_rows import attention_row, decoder_row, rnnsearch_row, transformer_row
 from benchmarks.machine import ROOT, gpu, machine
-from benchmarks.programs import exit_on_sigterm
+from benchmarks.programs import MAX_OTHER_CORES, exit_on_sigterm
 from benchmarks.rows import BenchmarkRow, Turn, format_number, measure, to_json
 from benchmarks.table import draw, table
 
@@ -127,7 +127,7 @@ def _measure_row(
         figures = turn.measurement.figures
         parts = (f"{name} {format_number(figures[name])}" for name in row.targets)
         cores = turn.measurement.other_cores
-        busy = f" (other programs used {cores:.1f} cores)" if cores > 0.1 else ""
+        busy = f" (other programs used {cores:.1f} cores)" if cores > MAX_OTHER_CORES else ""
         sys.stdout.write(f"  {turn.contender:<28}{', '.join(parts)} {row.unit}{busy}\n")
         sys.stdout.flush()
 

@@ -26,7 +26,7 @@ TITLES = {
     "corpus": "pairs, S = T = 8 … 16: seconds to the first update, and bytes",
 }
 TAIL = 4
-"""The exponent is fitted to so many largest sizes: fixed costs hide it in smaller ones."""
+"""How many of the largest sizes the exponent is fitted to: fixed costs hide it in smaller ones."""
 
 
 def exponent(sizes: Sequence[float], costs: Sequence[float]) -> float:
@@ -39,8 +39,8 @@ def exponent(sizes: Sequence[float], costs: Sequence[float]) -> float:
 
 def measure_size(axis: str, size: int, kind: str, threads: int, work: Path) -> dict[str, Any]:
     """Measure one size."""
-    words = [sys.executable, "-m", "benchmarks.scaling_point", axis, str(size), kind, work]
-    program: CompletedProgram = follow(words, threads=threads, folder=ROOT)
+    command = [sys.executable, "-m", "benchmarks.scaling_point", axis, str(size), kind, work]
+    program: CompletedProgram = follow(command, threads=threads, folder=ROOT)
     program.check(f"{axis} {size}")
     other_cores = round(program.other_cores, 2)
     figures = json.loads(program.lines[-1][1])
@@ -77,7 +77,7 @@ def table(kind: str, axis: str, series: dict[str, Any]) -> str:
     return "\n".join([*lines, f"  time grows with {time}, memory with {memory} ({largest})\n"])
 
 
-def picture(report: dict[str, Any], path: Path) -> None:
+def plot(report: dict[str, Any], path: Path) -> None:
     """Plot seconds (logarithmic) and memory (linear) over size, a column for each axis."""
     import matplotlib as mpl
 
@@ -148,7 +148,7 @@ def main() -> None:
             sys.stdout.flush()
             options.out.parent.mkdir(parents=True, exist_ok=True)
             options.out.write_text(json.dumps(report, indent=1, sort_keys=True) + "\n")
-    picture(report, options.out.with_suffix(".png"))
+    plot(report, options.out.with_suffix(".png"))
     sys.stdout.write(f"\nwritten: {options.out}, {options.out.with_suffix('.png').name}\n")
 
 

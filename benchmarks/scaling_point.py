@@ -20,7 +20,7 @@ from regard.models import preset
 from regard.models.build import build
 from regard.training.optimizer import make_optimizer
 
-WORDS = 1000
+VOCABULARY_SIZE = 1000
 SIZES: dict[str, dict[str, int]] = {
     "bahdanau2015": {
         "embedding_size": 128,
@@ -36,19 +36,19 @@ SIZES: dict[str, dict[str, int]] = {
         "max_length": 4096,
     },
 }
-SECONDS = 1.0
+MIN_SECONDS = 1.0
 """Minimum time spent on updates; at least two are measured."""
 
 
-def update(rows: int, length: int, kind: str) -> dict[str, float]:
+def measure_update(rows: int, length: int, kind: str) -> dict[str, float]:
     """Time an update on `rows` lines of the same length."""
     torch.manual_seed(1)
-    model = build(preset(kind)(**SIZES[kind]), WORDS, WORDS).train()
+    model = build(preset(kind)(**SIZES[kind]), VOCABULARY_SIZE, VOCABULARY_SIZE).train()
     optimizer = make_optimizer(model, TrainConfig())
-    source, fed, target = (torch.randint(4, WORDS, (rows, length)) for _ in range(3))
+    source, fed, target = (torch.randint(4, VOCABULARY_SIZE, (rows, length)) for _ in range(3))
     mask = torch.ones(rows, length, dtype=torch.bool)
 
-    def once() -> float:
+    def time_update() -> float:
         start = time.perf_counter()
         loss = model.loss(source, mask, fed, target, mask)
         torch.autograd.backward(loss / target.numel())
@@ -56,21 +56,21 @@ def update(rows: int, length: int, kind: str) -> dict[str, float]:
         optimizer.zero_grad()
         return time.perf_counter() - start
 
-    once()
-    times = [once()]
-    while sum(times) < SECONDS:
-        times.append(once())
+    time_update()
+    times = [time_update()]
+    while sum(times) < MIN_SECONDS:
+        times.append(time_update())
     seconds = median(times)
     return {"seconds": seconds, "tokens_per_second": rows * length / seconds}
 
 
-def corpus(pairs: int, kind: str, work: Path) -> dict[str, float]:
+def measure_corpus(pairs: int, kind: str, work: Path) -> dict[str, float]:
     """Time a run from a file of pairs to its first update, and the updates after it."""
     import regard
     from regard.training import loop
 
     rng = random.Random(pairs)
-    names = [f"w{number}" for number in range(WORDS)]
+    names = [f"w{number}" for number in range(VOCABULARY_SIZE)]
     path = work / f"pairs-{pairs}.tsv"
     with path.open("w", encoding="utf-8") as file:
         for _ in range(pairs):
@@ -99,8 +99,8 @@ def corpus(pairs: int, kind: str, work: Path) -> dict[str, float]:
         quiet=True,
     )
     path.unlink()
-    counted = marks[2:]
-    speed = sum(tokens for *_, tokens in counted) / sum(seconds for _, seconds, _ in counted)
+    measured = marks[2:]
+    speed = sum(tokens for *_, tokens in measured) / sum(seconds for _, seconds, _ in measured)
     return {"seconds": marks[0][0], "tokens_per_second": speed}
 
 
@@ -108,12 +108,12 @@ def main() -> None:
     """Print one measurement."""
     axis, size, kind, work = sys.argv[1], int(sys.argv[2]), sys.argv[3], Path(sys.argv[4])
     if size == 0:
-        point = update(1, 1, kind)
+        point = measure_update(1, 1, kind)
     elif axis == "corpus":
-        point = corpus(size, kind, work)
+        point = measure_corpus(size, kind, work)
     else:
         rows, length = (8, size) if axis == "length" else (size, 16)
-        point = update(rows, length, kind)
+        point = measure_update(rows, length, kind)
     sys.stdout.write(json.dumps(point) + "\n")
 
 

@@ -1,13 +1,13 @@
-"""The table and the picture of the measurements; both are made from the JSON."""
+"""The table and the picture of the measurements, from the JSON."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.programs import QUIET_CORES
+from benchmarks.programs import MAX_OTHER_CORES
 from benchmarks.rows import BASELINE, REGARD, format_number
 
-HEAD = ("contender", "median", "least … most", "ratio", "least … most")
+HEAD = ("contender", "median", "min … max", "ratio", "min … max")
 
 
 def table(rows: Sequence[dict[str, Any]]) -> str:
@@ -20,8 +20,10 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
             lines.append(f"  → {summary['verdict']}")
         if "refused" in row:
             lines += ["", f"{row['row']}: {row['workload']}", f"  → {row['refused']}"]
-        for name, how in row.get("not_measured", {}).items():
-            lines.append(f"  {name}: not measured, because it is not installed; install it: {how}")
+        for name, command in row.get("not_measured", {}).items():
+            lines.append(
+                f"  {name}: not measured, because it is not installed; install it: {command}"
+            )
         if roofline := row.get("roofline"):
             lines.append(f"  roofline: {roofline['summary']}")
         if profile := row.get("profile"):
@@ -51,7 +53,7 @@ def _cells(cells: Sequence[str]) -> str:
 
 def _busy(row: dict[str, Any]) -> float:
     most = max((turn["other_cores"] for turn in row.get("turns", [])), default=0.0)
-    return most if most > QUIET_CORES else 0.0
+    return most if most > MAX_OTHER_CORES else 0.0
 
 
 def draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
@@ -93,10 +95,12 @@ def _draw_panel(axis: Any, row: dict[str, Any], figure: str, summary: dict[str, 
     axis.barh(names, medians, color=colors, xerr=errors, ecolor="#555555", height=0.7)
     axis.axvline(1.0, color="#333333", linewidth=0.8)
     widest = max(ratio["most"] for ratio in ratios)
-    for place, name in enumerate(names):
+    for position, name in enumerate(names):
         median = summary["contenders"][name]["figure"]["median"]
-        label = f"{medians[place]:.2f}×  ({format_number(median)} {row['unit']})"
-        axis.text(ratios[place]["most"] + 0.015 * widest, place, label, va="center", fontsize=8)
+        label = f"{medians[position]:.2f}×  ({format_number(median)} {row['unit']})"
+        axis.text(
+            ratios[position]["most"] + 0.015 * widest, position, label, va="center", fontsize=8
+        )
     axis.set_xlim(0, 1.32 * widest)
     axis.set_title(f"{row['row']} · {figure} — {summary['verdict']}", fontsize=9, loc="left")
     axis.tick_params(labelsize=8)

@@ -2,11 +2,11 @@
 
     python -m benchmarks.time_to_first_update --old ../older/checkout --repetitions 3
 
-Trains on 1,000,000 generated pairs, of words (characters → symbols) and of sentences (subwords),
-and stops at the first update of the real loop; updates of the estimate before it count as time.
-Both checkouts run in turn, each in a process and a folder of its own: a ratio compares neighbours.
-Written to benchmarks/results/time_to_first_update.json: wall clock and CPU seconds, peak
-resident memory, and the ratios of new to old.
+Trains on 1,000,000 generated pairs of words (characters to symbols) and of sentences (subwords).
+Stops at the first update of the real loop; the updates that estimate the training time count too.
+The checkouts take turns, each in a process and a folder of its own. Writes wall-clock and CPU
+seconds, peak resident memory, and the ratios of new to old to
+benchmarks/results/time_to_first_update.json.
 """
 
 import argparse
@@ -41,7 +41,7 @@ def first_update(*_):
     }), flush=True)
     os._exit(0)
 
-# the estimate has imported its own name of it
+# regard.training.estimate has already imported the original
 loop.update = first_update
 from regard.cli import main
 main(["train", sys.argv[1], "--max-steps", "1", "--out", sys.argv[2]])
@@ -51,7 +51,7 @@ Measurement = dict[str, float]
 
 
 def main() -> None:
-    """Measure both checkouts in turn, and write down what came out."""
+    """Measure both checkouts in turn, and write a report."""
     arguments = _arguments()
     runs: dict[str, list[dict[str, Measurement]]] = {}
     with tempfile.TemporaryDirectory() as name:
@@ -62,7 +62,7 @@ def main() -> None:
             runs[task] = []
             for repetition in range(arguments.repetitions):
                 checkouts = {"old": arguments.old, "new": ROOT}
-                # neither is always the first
+                # neither checkout is always first
                 order = sorted(checkouts, reverse=bool(repetition % 2))
                 measured = {one: first_update(checkouts[one], pairs) for one in order}
                 runs[task].append(measured)
@@ -99,7 +99,7 @@ def ratios(runs: list[dict[str, Measurement]]) -> Measurement:
 
 
 def _words(count: int) -> Iterator[str]:
-    """Yield random words with their letters in capitals, backwards and apart."""
+    """Yield random words; a target is the word in capitals, reversed and spaced."""
     rng = random.Random(1)
     for _ in range(count):
         word = _word(rng, 4, 12)
@@ -107,7 +107,7 @@ def _words(count: int) -> Iterator[str]:
 
 
 def _sentences(count: int) -> Iterator[str]:
-    """Yield sentences of 20,000 words, each sentence and each word backwards on the other side."""
+    """Yield sentences from 20,000 words; a target reverses the sentence and each word."""
     rng = random.Random(2)
     words = [_word(rng, 2, 9) for _ in range(20_000)]
     weights = list(accumulate(1 / (rank + 10) for rank in range(len(words))))

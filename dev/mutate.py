@@ -3,7 +3,7 @@
 Each mutation is one small wrong patch, applied alone to a copy of the repository. The fast tests
 run there and must fail: first the test that killed it last time (`dev/killers.json`), then those of
 its package, and at the end, for survivors, all tests. This proves nothing if the tests fail without
-a patch, therefore `make mutate` and `make prove` run them too. `python -m dev.mutate WORD` runs the
+a patch; therefore `make mutate` and `make prove` run them too. `python -m dev.mutate WORD` runs the
 mutations whose text contains the word.
 """
 
@@ -37,17 +37,22 @@ class Mutation(NamedTuple):
     old: str
     new: str
 
+    @property
+    def package(self) -> str:
+        """Return the package of regard that it is in."""
+        return self.path.split("/")[0].removesuffix(".py")
+
+    @property
+    def key(self) -> str:
+        """Return its key in `dev/killers.json`."""
+        return f"{self.path}: {self.why}"
+
 
 MUTATIONS = [
     Mutation(**entry)
     for path in sorted((ROOT / "dev" / "mutations").glob("*.toml"))
     for entry in tomllib.loads(path.read_text())["mutation"]
 ]
-
-
-def package(mutation: Mutation) -> str:
-    """Return the package of regard that a mutation is in."""
-    return mutation.path.split("/")[0].removesuffix(".py")
 
 
 def apply(mutation: Mutation, folder: Path) -> None:
@@ -59,11 +64,6 @@ def apply(mutation: Mutation, folder: Path) -> None:
             f"{mutation.path}: occurs {text.count(mutation.old)} times, not once: {mutation.old}"
         )
     path.write_text(text.replace(mutation.old, mutation.new))
-
-
-def name(mutation: Mutation) -> str:
-    """Return the name of a mutation, the key of `dev/killers.json`."""
-    return f"{mutation.path}: {mutation.why}"
 
 
 def first_failure(folder: Path, *tests: str) -> str | None:
@@ -96,9 +96,8 @@ def nearest_tests(mutation: Mutation) -> str:
     """Return the folder of the tests that should fail first."""
     if mutation.path.startswith("server/page/"):
         return "tests/page"
-    folder = {"errors": "config", "saved_model": "model_file"}.get(
-        package(mutation), package(mutation)
-    )
+    package = mutation.package
+    folder = {"errors": "config", "saved_model": "model_file"}.get(package, package)
     return "tests/server" if folder == "server" else f"tests/unit/{folder}"
 
 
@@ -125,20 +124,20 @@ class MutationRunner:
             failures = (first_failure(folder, *tests) for tests in selections)
             failure = next(filter(None, failures), None)
         verdict = "survived" if failure is None else f"killed by {failure[:110]}"
-        print(f"{time.monotonic() - start:5.1f} s  {name(mutation)}: {verdict}", flush=True)
+        print(f"{time.monotonic() - start:5.1f} s  {mutation.key}: {verdict}", flush=True)
         if failure is not None:
             # without parameters, which may change
             test = re.sub(r"\[.*", "", failure.split(" ", 1)[1].split(" - ")[0])
             with self.lock:
-                self.killers[name(mutation)] = test
-                names = set(map(name, MUTATIONS))
-                present = {n: t for n, t in sorted(self.killers.items()) if n in names}
+                self.killers[mutation.key] = test
+                keys = {one.key for one in MUTATIONS}
+                present = {k: t for k, t in sorted(self.killers.items()) if k in keys}
                 KILLERS.write_text(json.dumps(present, indent=2, ensure_ascii=False) + "\n")
         return failure is not None
 
     def is_killed_nearby(self, mutation: Mutation) -> bool:
         """Try the test that killed it last time, then those of its package."""
-        killer = self.killers.get(name(mutation))
+        killer = self.killers.get(mutation.key)
         first = [(killer,)] if killer else []
         return self.is_killed(mutation, *first, (nearest_tests(mutation),))
 
@@ -146,7 +145,7 @@ class MutationRunner:
 def main() -> None:
     """Try every mutation, and report the survivors."""
     word = sys.argv[1] if len(sys.argv) > 1 else ""
-    counts = dict(sorted(Counter(map(package, MUTATIONS)).items()))
+    counts = dict(sorted(Counter(one.package for one in MUTATIONS).items()))
     print(", ".join(f"{name} {count}" for name, count in counts.items()))
     if len(MUTATIONS) < MIN_MUTATIONS or min(counts.values()) < MIN_PER_PACKAGE:
         raise SystemExit(
@@ -157,11 +156,11 @@ def main() -> None:
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         verdicts = list(pool.map(runner.is_killed_nearby, selected))
     left = [mutation for mutation, killed in zip(selected, verdicts, strict=True) if not killed]
-    # one after another: all tests use every core
+    # sequentially: a run of all tests uses every core
     survivors = [mutation for mutation in left if not runner.is_killed(mutation, ())]
     print(f"{len(selected) - len(survivors)} of {len(selected)} mutations were noticed")
     if survivors:
-        raise SystemExit("not noticed: " + "; ".join(map(name, survivors)))
+        raise SystemExit("not noticed: " + "; ".join(one.key for one in survivors))
 
 
 if __name__ == "__main__":

@@ -28,19 +28,19 @@ def main() -> None:
     options = parser.parse_args()
     models = [model.split("=", 2) for model in options.models]
     OUT.mkdir(parents=True, exist_ok=True)
-    with browser() as chromium, served([file for _, file, _ in models]) as address:
+    with browser() as chromium, serve([file for _, file, _ in models]) as address:
         for name, file, line in models:
-            terminal(chromium, name, file, line)
-            page(chromium, address, name, Path(file).stem, line)
-        report(chromium, options.run)
+            draw_terminal(chromium, name, file, line)
+            draw_page(chromium, address, name, Path(file).stem, line)
+        draw_report(chromium, options.run)
 
 
-def terminal(chromium: Any, name: str, file: str, line: str) -> None:
-    """Draw the output of `regard show` on a terminal with all colors, cell by cell."""
+def draw_terminal(chromium: Any, name: str, file: str, line: str) -> None:
+    """Draw the output of `regard show` on a true-color terminal, cell by cell."""
     # script(1) gives the command a terminal of its own
     command = f"{REGARD} show {file} '{line}' --width 100 2>/dev/null"
     environment = {**os.environ, "COLORTERM": "truecolor", "TERM": "xterm-256color"}
-    printed = subprocess.run(
+    output = subprocess.run(
         ["script", "--quiet", "--command", command, "/dev/null"],
         env=environment,
         capture_output=True,
@@ -49,7 +49,7 @@ def terminal(chromium: Any, name: str, file: str, line: str) -> None:
     ).stdout
     prompt = f"$ regard show {Path(file).name} '{line}'\n\n"
     tab = chromium.new_page(viewport={"width": 900, "height": 400})
-    tab.set_content(f"{STYLE}<pre>{cells(prompt + printed.replace(chr(13), ''))}</pre>")
+    tab.set_content(f"{STYLE}<pre>{cells(prompt + output.replace(chr(13), ''))}</pre>")
     tab.locator("pre").screenshot(path=OUT / f"terminal-{name}.png")
     tab.close()
 
@@ -63,21 +63,21 @@ span { display: inline-block; height: 20px; vertical-align: top; text-align: cen
 </style>"""
 
 
-def cells(printed: str) -> str:
+def cells(output: str) -> str:
     """Return terminal output as HTML, each character as many cells wide as on a terminal."""
     from rich.cells import cell_len
     from rich.console import Console
     from rich.text import Text
 
     console, parts = Console(width=200), []
-    for segment in Text.from_ansi(printed.strip("\n")).render(console):
+    for segment in Text.from_ansi(output.strip("\n")).render(console):
         style = segment.style
-        paint = ""
+        colors = ""
         if style and style.bgcolor and style.bgcolor.triplet:
-            ink = style.color.triplet.hex if style.color and style.color.triplet else "#fff"
-            paint = f";background:{style.bgcolor.triplet.hex};color:{ink}"
+            foreground = style.color.triplet.hex if style.color and style.color.triplet else "#fff"
+            colors = f";background:{style.bgcolor.triplet.hex};color:{foreground}"
         for letter in segment.text:
-            width = f"width:{cell_len(letter)}ch{paint}"
+            width = f"width:{cell_len(letter)}ch{colors}"
             parts.append(
                 "\n" if letter == "\n" else f'<span style="{width}">{escape(letter)}</span>'
             )
@@ -85,7 +85,7 @@ def cells(printed: str) -> str:
 
 
 @contextmanager
-def served(files: list[str]) -> Iterator[str]:
+def serve(files: list[str]) -> Iterator[str]:
     """Serve models, and yield the address."""
     command = [REGARD, "serve", *files, "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -108,8 +108,8 @@ def browser() -> Iterator[Any]:
         chromium.close()
 
 
-def page(chromium: Any, address: str, name: str, model: str, line: str) -> None:
-    """Draw the page with one line translated; Chinese in dark, the rest in light."""
+def draw_page(chromium: Any, address: str, name: str, model: str, line: str) -> None:
+    """Draw the page with one translated line: Chinese in dark mode, others in light mode."""
     chinese = not line.isascii() and any("\u4e00" <= letter <= "\u9fff" for letter in line)
     context = chromium.new_context(
         viewport={"width": 1280, "height": 900},
@@ -128,7 +128,7 @@ def page(chromium: Any, address: str, name: str, model: str, line: str) -> None:
     context.close()
 
 
-def report(chromium: Any, run: Path) -> None:
+def draw_report(chromium: Any, run: Path) -> None:
     """Draw the report of a run."""
     subprocess.run([REGARD, "report", str(run), "--out", "report.html", "--overwrite"], check=True)
     context = chromium.new_context(viewport={"width": 1100, "height": 1500})

@@ -1,4 +1,4 @@
-"""`make prove`: the full counts behind the small ones of `make test`, as a table and as a file.
+"""`make prove`: the promises of `make test` with full counts, as a table and as a file.
 
 Runs the fast tests, the slow ones, property tests with very many cases and every mutation. After
 each of these parts it writes `dev/proof.json`: the counts, the commit and the machine.
@@ -20,7 +20,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 
 
-def output(*command: str) -> str:
+def command_output(*command: str) -> str:
     """Return the output of a command."""
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout.strip()
 
@@ -39,7 +39,7 @@ def machine() -> dict[str, Any]:
     }
 
 
-def tests(*options: str, **variables: str) -> list[dict[str, Any]]:
+def run_tests(*options: str, **variables: str) -> list[dict[str, Any]]:
     """Run tests in two processes; return each with its verdict and its counts."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
@@ -58,7 +58,7 @@ def tests(*options: str, **variables: str) -> list[dict[str, Any]]:
         ]
 
 
-# cases per test: 100,000 or more each for readers, tokenizers, settings and the model file
+# generated cases per test, at least 100,000 for each file
 PROPERTIES = {
     "tests/unit/data/test_data_readers_property.py": 20_000,
     "tests/unit/text/test_text_tokenizers.py": 35_000,
@@ -67,21 +67,21 @@ PROPERTIES = {
 }
 
 
-def properties(words: str) -> list[dict[str, Any]]:
+def property_tests(keywords: str) -> list[dict[str, Any]]:
     """Run the property tests with very many generated cases."""
     return [
         proof | {"counted": proof["counted"] | {"cases": cases}}
         for path, cases in PROPERTIES.items()
-        for proof in tests(
-            path, "-k", words, "-m", "hypothesis and not slow", REGARD_CASES=str(cases)
+        for proof in run_tests(
+            path, "-k", keywords, "-m", "hypothesis and not slow", REGARD_CASES=str(cases)
         )
     ]
 
 
-def mutations(words: str) -> list[dict[str, Any]]:
+def run_mutations(keywords: str) -> list[dict[str, Any]]:
     """Run every mutation; return the verdict and its last line."""
     start = time.monotonic()
-    command = [sys.executable, "-m", "dev.mutate", words]
+    command = [sys.executable, "-m", "dev.mutate", keywords]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as run:
         lines = []
         for line in run.stdout or ():
@@ -90,7 +90,7 @@ def mutations(words: str) -> list[dict[str, Any]]:
     counted = [line for line in lines if "mutations were noticed" in line]
     return [
         {
-            "proof": " of ".join(filter(None, ["mutations", words])),
+            "proof": " of ".join(filter(None, ["mutations", keywords])),
             "passed": run.returncode == 0,
             "counted": {"noticed": counted[-1].split(" mutations")[0] if counted else "none"},
             "seconds": round(time.monotonic() - start),
@@ -98,14 +98,14 @@ def mutations(words: str) -> list[dict[str, Any]]:
     ]
 
 
-def slow(words: str) -> list[dict[str, Any]]:
+def slow_tests(keywords: str) -> list[dict[str, Any]]:
     """Run the slow tests."""
-    return tests("-k", words, "-m", "slow and not gpu")
+    return run_tests("-k", keywords, "-m", "slow and not gpu")
 
 
-def fast(words: str) -> list[dict[str, Any]]:
-    """Run the fast tests: a test that a mutation fails must have passed before."""
-    proofs = tests("-k", words, "-m", "not slow and not gpu")
+def fast_tests(keywords: str) -> list[dict[str, Any]]:
+    """Run the fast tests: a mutation is noticed only by tests that pass without it."""
+    proofs = run_tests("-k", keywords, "-m", "not slow and not gpu")
     failed = [proof for proof in proofs if not proof["passed"]]
     counted = {"tests": len(proofs), "failed": len(failed)}
     seconds = sum(proof["seconds"] for proof in proofs)
@@ -113,7 +113,12 @@ def fast(words: str) -> list[dict[str, Any]]:
     return [summary, *failed]
 
 
-PARTS = {"fast": fast, "slow": slow, "properties": properties, "mutations": mutations}
+PARTS = {
+    "fast": fast_tests,
+    "slow": slow_tests,
+    "properties": property_tests,
+    "mutations": run_mutations,
+}
 
 
 def main() -> None:
@@ -123,17 +128,18 @@ def main() -> None:
     record = {name: record[name] for name in PARTS if name in record}
     failed = []
     for argument in sys.argv[1:] or PARTS:
-        part, _, words = argument.partition("=")
-        commit, changed = output("git", "rev-parse", "HEAD"), output("git", "status", "--porcelain")
+        part, _, keywords = argument.partition("=")
+        commit = command_output("git", "rev-parse", "HEAD")
+        changed = command_output("git", "status", "--porcelain")
         # an earlier part may have changed this file
         clean = changed in ("", "M dev/proof.json")
-        proofs = [proof | {"commit": commit, "clean": clean} for proof in PARTS[part](words)]
+        proofs = [proof | {"commit": commit, "clean": clean} for proof in PARTS[part](keywords)]
         for proof in proofs:
             verdict = "passed" if proof["passed"] else "FAILED"
             counted = ", ".join(f"{name} {count}" for name, count in proof["counted"].items())
             print(f"{verdict}  {proof['seconds']:5d} s  {proof['proof']}: {counted}", flush=True)
         repeated = {proof["proof"] for proof in proofs}
-        earlier = record.get(part, {}).get("proofs", []) if words else []
+        earlier = record.get(part, {}).get("proofs", []) if keywords else []
         merged = [proof for proof in earlier if proof["proof"] not in repeated] + proofs
         record[part] = {"machine": machine(), "proofs": merged}
         path.write_text(json.dumps(record, indent=2) + "\n")

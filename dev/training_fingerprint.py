@@ -1,10 +1,10 @@
 """`python -m dev.training_fingerprint --out FILE`: what small models learn, to the last bit.
 
-Trains a small model in each of many ways with whichever `regard` is on the path; writes digests of
-its weights that no renaming changes, and what it makes of a few lines. `--compare FILE` does so
-again, names each case that is another, and then ends with 1. Last bits depend on the CPU and on the
-versions of torch and numpy: where these are others, let the older version write its record there
-first, with its own version of this file: `PYTHONPATH=src:. python -m dev.training_fingerprint …`.
+Trains small models in many ways with the `regard` on the path; writes digests of their weights that
+no renaming changes, and their outputs for a few lines. `--compare FILE` repeats this, names each
+case that differs, and then ends with 1. Last bits depend on the CPU and the versions of torch and
+numpy: if these differ, first let the older version write its record on this machine, with its own
+version of this file: `PYTHONPATH=src:. python -m dev.training_fingerprint …`.
 """
 
 import argparse
@@ -28,7 +28,7 @@ COMMAND = (sys.executable, "-c", "import sys; from regard.cli import main; sys.e
 Tree = dict[str, Any]
 Pairs = list[tuple[str, str]]
 
-# --- what another version may call otherwise: settings here, calls in `train` to `answers` ---
+# --- what other versions may name differently: settings here, calls in `train` to `answers` ---
 
 BASE = """
 model.dropout=0.1 data.max_dev=20 search.max_length=12 train.average=0 train.batch_tokens=320
@@ -58,7 +58,7 @@ SHORT = {
     "KERNELS": '{"kind":"convolutional","hidden_size":8,"num_layers":2,"dropout":0.1}',
 }
 # name | preset, pairs (else digits), action (else train) | settings over the base and the sizes;
-# a/b makes two cases; `automatic` has neither base nor sizes, a start no settings of a model
+# a/b yields two cases; `automatic` has neither base nor sizes, `start` no settings of a model
 CASES = """
 automatic letters/sentences/tags/sounds | digits/sentences/tags/sounds automatic |
 automatic transformer/convolutions | vaswani2017/gehring2017 automatic |
@@ -138,7 +138,7 @@ MORE_SEARCHES: Tree = {
 
 
 class Case(NamedTuple):
-    """One way to train: a line of the table, with all settings as `section.setting=value`."""
+    """One way to train: a line of the table, with its settings as `section.setting=value`."""
 
     name: str
     preset: str | None
@@ -148,7 +148,7 @@ class Case(NamedTuple):
 
     @property
     def tree(self) -> Tree:
-        """The settings, section in section; of two that are the same the later."""
+        """The settings as nested sections; a later one overrides an earlier one."""
         tree: Tree = {}
         for setting in self.settings:
             path, _, text = setting.partition("=")
@@ -162,7 +162,7 @@ class Case(NamedTuple):
 
 
 def cases() -> Iterator[Case]:
-    """Read the table, behind a case for each preset."""
+    """Yield a case for each preset, then those of the table."""
     table = re.sub(r"\n +", " ", CASES).strip()
     for line in [*(f"{preset} | {preset} |" for preset in SIZES), *table.split("\n")]:
         count = max(word.count("/") for word in line.split()) + 1
@@ -170,7 +170,7 @@ def cases() -> Iterator[Case]:
 
 
 def read(line: str, at: int) -> Case:
-    """Read one line of the table, of a/b the one that stands there."""
+    """Read one line of the table; of a/b take the alternative at an index."""
     line = re.sub(r"[^\s=]+/[^\s=]+", lambda part: part[0].split("/")[at], line)
     for key, value in SHORT.items():
         line = re.sub(rf"\b{key}\b", value, line)
@@ -184,7 +184,7 @@ def read(line: str, at: int) -> Case:
 
 
 def train(pairs: Pairs, model: Path, case: Case, **files: Any) -> None:
-    """Train as Python asks for it."""
+    """Train with the Python API."""
     import regard
 
     if case.action == "validate":
@@ -195,7 +195,7 @@ def train(pairs: Pairs, model: Path, case: Case, **files: Any) -> None:
 
 
 def resume(pairs: Pairs, model: Path, case: Case) -> None:
-    """Train by the command line for half of the updates, and resume to the end."""
+    """Train half of the updates on the command line, and resume to the end."""
     file = model.with_suffix(".tsv")
     file.write_text("".join(f"{source}\t{target}\n" for source, target in pairs))
     words = [str(file), "--preset", str(case.preset), "--out", str(model)]
@@ -208,7 +208,7 @@ def resume(pairs: Pairs, model: Path, case: Case) -> None:
 
 
 def start(pairs: Pairs, model: Path, case: Case) -> None:
-    """Train on from a model of this version, or from one that an older version has left."""
+    """Fine-tune a model of this version, or one of an older version."""
     older = ROOT / "tests" / "compat" / f"{case.preset}.regard"
     if case.action == "start":
         older = model.with_name("first.regard")
@@ -218,7 +218,7 @@ def start(pairs: Pairs, model: Path, case: Case) -> None:
 
 
 def embeddings(pairs: Pairs, model: Path, case: Case) -> None:
-    """Train with vectors for some of the words, in word2vec's form."""
+    """Train with vectors of some words, in word2vec format."""
     draw, size = Random(3), case.tree["model"]["embedding_size"]
     words = sorted({word for pair in pairs for word in " ".join(pair).split()})[::2]
     rows = [" ".join([word, *(f"{draw.gauss(0, 1):.5f}" for _ in range(size))]) for word in words]
@@ -233,7 +233,7 @@ ACTIONS |= {"resume": resume, "start": start, "start_older": start, "embeddings"
 
 
 def answers(model: Path, lines: list[str], searches: Tree) -> Tree:
-    """Search in several ways: texts, scores of their symbols, a digest of the attention."""
+    """Search in several ways; return texts, token scores and a digest of the attention."""
     import regard
 
     translator = regard.load(model, device="cpu")
@@ -243,7 +243,7 @@ def answers(model: Path, lines: list[str], searches: Tree) -> Tree:
         for answer in translator.translate(lines, **search):
             if answer.attention is not None:
                 attention.update(answer.attention.tobytes())
-            # nine digits tell all float32 apart
+            # nine digits distinguish all float32 numbers
             for one in answer.alternatives or (answer,):
                 rows.append([one.text, [float(f"{score:.9g}") for score in one.token_scores]])
         results[name] = {"attention": attention.hexdigest()[:16], "answers": rows}
@@ -286,9 +286,9 @@ def pairs_by_name(name: str) -> Pairs:
 
 
 def digests(model: Path) -> Tree:
-    """Digest the tensors of a model file, whatever they are called, and all of their numbers.
+    """Digest the tensors of a model file without their names, and all of their numbers.
 
-    Numbers in order of their size are the same also where tensors were joined, cut or transposed.
+    Sorted numbers stay the same if tensors are joined, split or transposed.
     """
     import torch
     from safetensors.torch import load_file
@@ -304,7 +304,7 @@ def digests(model: Path) -> Tree:
 
 
 def entry(case: Case) -> Tree:
-    """Train and search in one way; what is refused is an entry too."""
+    """Train and search in one way; an error is an entry too."""
     import torch
 
     torch.set_num_threads(1)
@@ -320,10 +320,10 @@ def entry(case: Case) -> Tree:
 
 
 def record(word: str, commit: str | None) -> Tree:
-    """Try the cases whose name holds a word, and say where, and with what."""
+    """Run the cases whose name contains a word; record the machine and the versions too."""
     import regard
 
-    # one thread in each process, and in those that it starts
+    # one thread per process and per child process
     os.environ |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     some = [case for case in cases() if word in case.name]
     with ProcessPoolExecutor(2, get_context("spawn")) as pool:
@@ -340,14 +340,14 @@ def record(word: str, commit: str | None) -> Tree:
 
 
 def as_text(whole: Tree) -> str:
-    """Write a record as JSON, a case a line."""
+    """Format a record as JSON with one line per case."""
     each = [f"  {json.dumps(name)}: {json.dumps(x)}" for name, x in whole["cases"].items()]
     head = json.dumps({**whole, "cases": {}}, indent=1).removesuffix("{}\n}")
     return head + "{\n" + ",\n".join(each) + "\n }\n}\n"
 
 
 def changes(old: Tree, new: Tree) -> Iterator[str]:
-    """Say what of a case is another."""
+    """Yield the differences of a case."""
     if "error" in new:
         yield new["error"]
         return
@@ -356,15 +356,15 @@ def changes(old: Tree, new: Tree) -> Iterator[str]:
         if not (isinstance(one, dict) and isinstance(other, dict)):
             yield f"{name} {str(one)[:12]} → {str(other)[:12]}"
         elif [(a, len(b)) for a, b in one["answers"]] != [(a, len(b)) for a, b in other["answers"]]:
-            yield f"{name}: other texts"
+            yield f"{name}: different texts"
         else:
             pairs = zip(one["answers"], other["answers"], strict=True)
             apart = [abs(x - y) for a, b in pairs for x, y in zip(a[1], b[1], strict=True)]
-            yield f"{name}: the same texts, scores at most {max(apart, default=0):.2g} apart"
+            yield f"{name}: same texts, scores differ by at most {max(apart, default=0):.2g}"
 
 
 def compare(old: Tree, new: Tree, word: str) -> dict[str, str]:
-    """Say of each case that is another what is; on stderr also what else is."""
+    """Return the differences of each case; print those of the environment on stderr."""
     for name in old:
         if name != "cases" and old[name] != new[name]:
             print(f"{name}: {old[name]} → {new[name]}", file=sys.stderr)
@@ -372,17 +372,19 @@ def compare(old: Tree, new: Tree, word: str) -> dict[str, str]:
     names = [name for name in {**one, **other} if word in name]
     others = {name: "; ".join(changes(one.get(name, {}), other.get(name, {}))) for name in names}
     others = {name: text for name, text in others.items() if text}
-    print(f"{len(names) - len(others)} of {len(names)} cases are the same", file=sys.stderr)
+    print(f"{len(names) - len(others)} of {len(names)} cases are equal", file=sys.stderr)
     return others
 
 
 def main() -> None:
     """Write a record, or compare with one."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, help="where the record goes, else stdout")
+    parser.add_argument("--out", type=Path, help="the record to write; default: stdout")
     parser.add_argument("--compare", type=Path, help="a record to compare with")
-    parser.add_argument("--commit", help="which version this is, for the record")
-    parser.add_argument("--only", default="", metavar="WORD", help="cases whose name holds it")
+    parser.add_argument("--commit", help="the commit, for the record")
+    parser.add_argument(
+        "--only", default="", metavar="WORD", help="only cases whose name contains it"
+    )
     options = parser.parse_args()
     new = record(options.only, options.commit)
     if options.out or not options.compare:

@@ -25,14 +25,14 @@ CAPTION = (
 
 
 class Points(NamedTuple):
-    """Places x, in order, and the measurements y."""
+    """Sorted inputs x and noisy measurements y."""
 
     x: Float[Tensor, "S"]
     y: Float[Tensor, "S"]
 
 
 class Estimate(NamedTuple):
-    """One way to weigh the points, and its error."""
+    """An estimate with its weights of the points and its error."""
 
     name: str
     w: float
@@ -47,7 +47,7 @@ def truth(x: Float[Tensor, "T"]) -> Float[Tensor, "T"]:
 
 
 def noisy_points(num_points: int = 50, noise: float = 0.5, seed: int = 2) -> Points:
-    """Measure the truth at random places in [0, 5], with normal noise."""
+    """Sample the truth at random x in [0, 5], with normal noise."""
     generator = torch.Generator().manual_seed(seed)
     x = 5 * torch.rand(num_points, generator=generator, dtype=torch.float64)
     x = x.sort().values
@@ -56,7 +56,7 @@ def noisy_points(num_points: int = 50, noise: float = 0.5, seed: int = 2) -> Poi
 
 
 def query_grid(num_queries: int = 201) -> Float[Tensor, "T"]:
-    """Return queries, evenly over [0, 5]."""
+    """Return evenly spaced queries in [0, 5]."""
     return torch.linspace(0, 5, num_queries, dtype=torch.float64)
 
 

@@ -1,4 +1,4 @@
-"""What the pictures share: colors that everybody can tell apart, and how to save a figure."""
+"""Shared by the pictures: colors for every kind of color vision, and saving a figure."""
 
 from pathlib import Path
 

@@ -28,7 +28,7 @@ def position_table(num_positions: int = NUM_POSITIONS, size: int = SIZE) -> Floa
 
 
 def shift(table: Float[Tensor, "T D"], delta: int) -> Float[Tensor, "T D"]:
-    """Turn each row P[i] into P[i+δ], knowing δ and not i.
+    """Turn each row P[i] into P[i+δ], from δ alone, without i.
 
     (sin, cos) runs clockwise from the top, a rotary turn counterclockwise: hence −δ.
     """

@@ -54,7 +54,7 @@ class Matrices(NamedTuple):
 
 
 def sentence(seed: int = 0) -> tuple[Float[Tensor, "S D"], SelfAttention]:
-    """Make a vector for each word, and a self-attention to put them through."""
+    """Return a vector for each word, and a self-attention layer."""
     generator = torch.Generator().manual_seed(seed)
     x = torch.randn(len(WORDS), SIZE, generator=generator, dtype=torch.float64).round(decimals=1)
     attention = SelfAttention(Attention(ScaledDotScore()), SIZE, (SIZE, SIZE, SIZE))
@@ -163,7 +163,7 @@ def draw(folder: Path) -> Path:
     steps, matrices = both_forms()
     difference = (matrices.output[WORD] - steps.output).abs().max().item()
     figure = Figure(figsize=(18, 8.6))
-    # one axes for all tables, one unit a cell, so that they line up
+    # one axes for all tables, one unit per cell, to align them
     axes = figure.add_axes((0, 0, 1, 1), xlim=(-1.8, 38.4), ylim=(18.8, -2.2))
     axes.set_axis_off()
     for table in step_tables(steps) + matrix_tables(matrices):

@@ -1,1 +1,1 @@
-"""Settings that were tried on real data, and what runs them."""
+"""Settings that were tried on real data, and their runner."""

@@ -22,14 +22,14 @@ def copies_characters(first: str, second: str) -> bool:
 
 
 def score_couplets(model: Path, dev: Path, device: str) -> dict[str, Any]:
-    """Answer the first lines of dev; return percentages and some sample couplets."""
+    """Generate a second line for each first line of dev; return percentages and sample couplets."""
     from regard.translator import load
 
     pairs = [line.split("\t") for line in read_lines(dev)]
-    firsts = list(dict.fromkeys(first for first, _ in pairs))
-    translations = load(model, device=device).translate(firsts)
-    seconds = [translation.text for translation in translations]
-    couplets = list(zip(firsts, seconds, strict=True))
+    first_lines = list(dict.fromkeys(first for first, _ in pairs))
+    translations = load(model, device=device).translate(first_lines)
+    second_lines = [translation.text for translation in translations]
+    couplets = list(zip(first_lines, second_lines, strict=True))
     references = dict(reversed(pairs))
     characters = [
         (expected, output)
@@ -37,18 +37,20 @@ def score_couplets(model: Path, dev: Path, device: str) -> dict[str, Any]:
         for expected, output in zip(references[first], second, strict=False)
     ]
     percentages = {
-        "right length": _percentage([len(one) == len(other) for one, other in couplets]),
+        "right length": _percentage([len(first) == len(second) for first, second in couplets]),
         "same pattern of repetition": _percentage(
-            [repetition_pattern(one) == repetition_pattern(other) for one, other in couplets]
+            [repetition_pattern(first) == repetition_pattern(second) for first, second in couplets]
         ),
         "no copied character": _percentage(
-            [not copies_characters(one, other) for one, other in couplets]
+            [not copies_characters(first, second) for first, second in couplets]
         ),
         "character as in the reference": _percentage([a == b for a, b in characters]),
     }
-    weights = [one.attention[:-1] for one in translations if one.attention is not None]
-    if weights:
-        diagonal = np.concatenate([rows.argmax(axis=1) == np.arange(len(rows)) for rows in weights])
+    attentions = [one.attention[:-1] for one in translations if one.attention is not None]
+    if attentions:
+        diagonal = np.concatenate(
+            [weights.argmax(axis=1) == np.arange(len(weights)) for weights in attentions]
+        )
         percentages["largest weight on its own position"] = 100 * float(diagonal.mean())
     samples = [list(couplet) for couplet in couplets[:NUM_SAMPLES]]
     return {"couplets": percentages, "samples": samples}

@@ -65,15 +65,15 @@ class RecipeRun(NamedTuple):
 
 
 class PreparationCommand(NamedTuple):
-    """A `regard` command that makes something other than a model; its last word is that file."""
+    """A `regard` command whose last argument is the file that it writes, not a model."""
 
-    words: Command
+    arguments: Command
 
     def __str__(self) -> str:
-        return Path(self.words[-1]).name
+        return Path(self.arguments[-1]).name
 
     def prerequisites(self) -> tuple[()]:
-        """Return nothing: it needs no other step."""
+        """Return no steps."""
         return ()
 
 
@@ -88,7 +88,7 @@ class SyntheticData(NamedTuple):
         return f"{self.unlabeled.stem}.distilled.tsv"
 
     def file(self, work: Path) -> Path:
-        """Return the path of the file that holds both."""
+        """Return the path of the file with both."""
         return work / str(self)
 
     def prerequisites(self) -> tuple[RecipeRun, ...]:

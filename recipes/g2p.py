@@ -14,7 +14,7 @@ OVERSAMPLING = 4
 """How many times a low-resource language occurs in the multilingual training pairs."""
 
 LANGUAGE_OPTIONS: dict[str, Command] = {"fre": ("--set", "train.rdrop_alpha=1")}
-"""Options of single fine-tuned languages: French is trained with R-Drop."""
+"""Options of some fine-tuned languages: French is trained with R-Drop."""
 
 NUM_TEACHERS = 3
 """Seeds in a monolingual ensemble of teachers."""
@@ -22,7 +22,7 @@ NUM_TEACHERS = 3
 NUM_PSEUDO_WORDS = 4000
 
 REAL_REPEATS = 3
-"""How many times the real pairs occur beside the pseudo-labeled ones."""
+"""How many times the real pairs are repeated among the pseudo-labeled ones."""
 
 
 def english(data: Path, work: Path) -> Iterator[Variant]:
@@ -66,7 +66,7 @@ def multilingual(data: Path, work: Path) -> Iterator[Variant]:
 
 
 def fine_tuned(data: Path, work: Path) -> Iterator[Variant]:
-    """Fine-tune a multilingual model on each language, both models on low-resource ones."""
+    """Fine-tune a multilingual model on each language; on low-resource ones, both models."""
     pretrained = list(multilingual(data, work))
     for variant in _all_but_english(data, work):
         low_resource = _is_low_resource(variant)
@@ -84,8 +84,8 @@ def fine_tuned(data: Path, work: Path) -> Iterator[Variant]:
             )
 
 
-def _tag(name: str, path: Path, work: Path, times: int = 1) -> Path:
-    return tag_languages({name: path}, work / f"{path.stem}.tagged{times}.tsv", {name: times})
+def _tag(name: str, path: Path, work: Path, repeats: int = 1) -> Path:
+    return tag_languages({name: path}, work / f"{path.stem}.tagged{repeats}.tsv", {name: repeats})
 
 
 def distilled(data: Path, work: Path) -> Iterator[Variant]:

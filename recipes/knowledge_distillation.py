@@ -1,7 +1,7 @@
 """Pseudo-words: unlabeled sources for sequence-level knowledge distillation (Kim and Rush 2016).
 
-They are drawn from a character n-gram model of the known words. An ensemble of teachers labels them
-and a student learns from these pseudo-labels: the runner's part (`recipes/steps.py`).
+They are sampled from a character n-gram model of the known words. The runner lets an ensemble of
+teachers label them and trains a student on these pseudo-labels (`recipes/steps.py`).
 """
 
 import random
@@ -9,21 +9,21 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 ORDER = 3
-"""Context length in letters; a context that was seen only once is shortened (back-off)."""
+"""Context length in letters; a context that occurred only once is shortened (back-off)."""
 
-TRIES = 50
-"""Draws per wanted word: with a small alphabet most draws are known words."""
+MAX_TRIES = 50
+"""Samples per wanted word: with a small alphabet most samples are known words."""
 
 _START, _END = "\x02", "\x03"
 
 
 def generate_pseudo_words(words: Sequence[str], count: int, seed: int = 1) -> list[str]:
-    """Draw up to `count` different words that are not among the known ones."""
+    """Sample up to `count` different words that are not among the known ones."""
     rng = random.Random(seed)
     continuations = _continuations(words)
     longest, known = max(map(len, words)), set(words)
     pseudo_words: dict[str, None] = {}
-    for _ in range(TRIES * count):
+    for _ in range(MAX_TRIES * count):
         if len(pseudo_words) == count:
             break
         word = _sample_word(continuations, longest, rng)
@@ -33,7 +33,7 @@ def generate_pseudo_words(words: Sequence[str], count: int, seed: int = 1) -> li
 
 
 def _continuations(words: Sequence[str]) -> dict[str, list[str]]:
-    """Return the letters that followed each context, as often as they did."""
+    """Return the letters that follow each context, one entry per occurrence."""
     continuations = defaultdict(list)
     for word in words:
         letters = _START * ORDER + word + _END
@@ -44,7 +44,7 @@ def _continuations(words: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _sample_word(continuations: dict[str, list[str]], longest: int, rng: random.Random) -> str:
-    """Draw a word letter by letter; return an empty one if it becomes too long."""
+    """Sample a word letter by letter; return an empty one if it becomes too long."""
     letters = _START * ORDER
     while len(letters) <= ORDER + longest:
         size = ORDER

@@ -10,7 +10,7 @@ from regard.atomic_files import replace_file
 from regard.text.normalization import normalize
 
 _ENGLISH = re.compile(r"'\w+|\w+(?:-\w+)*|\S")
-"""A word or a punctuation mark; the end of a genitive or a contraction stands alone."""
+"""A word or a punctuation mark; the ending of a genitive or contraction is a token."""
 
 
 def read_lines(path: Path) -> list[str]:
@@ -36,7 +36,7 @@ def add_context(path: Path, work: Path) -> Path:
 
 
 def match_alignment_tokens(path: Path, work: Path) -> Path:
-    """Write lines as the hand-aligned ones are: Chinese unspaced, English lowercased, tokenized.
+    """Tokenize as in the hand-aligned lines: Chinese unspaced, English lowercased and tokenized.
 
     English is the first column of the file.
     """
@@ -51,26 +51,26 @@ def concatenate(paths: Sequence[Path], out: Path) -> Path:
 
 
 def tag_languages(
-    paths: Mapping[str, Path], out: Path, times: Mapping[str, int] | None = None
+    paths: Mapping[str, Path], out: Path, repeats: Mapping[str, int] | None = None
 ) -> Path:
-    """Concatenate files with each one's name behind its sources; repeat some of them `times`."""
+    """Concatenate files, appending each one's name to its sources; repeat some of them."""
     tagged: list[str] = []
     for name, path in paths.items():
         pairs = [line.split("\t") for line in read_lines(path)]
         lines = [f"{source} {name}\t{target}" for source, target in pairs]
-        tagged += lines * (times or {}).get(name, 1)
+        tagged += lines * (repeats or {}).get(name, 1)
     return _write_lines(out, tagged)
 
 
-def write_pseudo_words(path: Path, count: int, out: Path, name: str = "") -> Path:
-    """Write pseudo-words of a language, each followed by the language's name if there is one."""
+def write_pseudo_words(path: Path, count: int, out: Path, tag: str = "") -> Path:
+    """Write pseudo-words of a language, each followed by a language tag if there is one."""
     words = [normalize(line.split("\t")[0], "NFD") for line in read_lines(path)]
     pseudo_words = generate_pseudo_words(words, count)
-    return _write_lines(out, [f"{word} {name}".rstrip() for word in pseudo_words])
+    return _write_lines(out, [f"{word} {tag}".rstrip() for word in pseudo_words])
 
 
 def add_lemmas(path: Path, out: Path) -> Path:
-    """Add each lemma as its own form, with a tag that occurs once: unknown tags copy the lemma."""
+    """Add each lemma as its own form with a unique tag, as models copy lemmas of unknown tags."""
     lines = read_lines(path)
     lemmas = dict.fromkeys(line.split("\t")[0] for line in lines)
     return _write_lines(out, lines + [f"{lemma}\t{lemma}\t?{n}" for n, lemma in enumerate(lemmas)])

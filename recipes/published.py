@@ -73,4 +73,4 @@ WER_TASKS = (
     "papers-sounds",
     "auto-configured-g2p",
 )
-"""Tasks that are scored by word error rate: 100 less the percentage of exact matches."""
+"""Tasks that are scored by word error rate: 100 minus the percentage of exact matches."""

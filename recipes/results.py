@@ -1,6 +1,6 @@
 """`python -m recipes.results`: the logs as tables in Markdown and as pictures.
 
-Several seeds are given as their mean, followed by the lowest and the highest in brackets.
+Several seeds appear as their mean, with the lowest and the highest score in brackets.
 """
 
 import argparse
@@ -28,11 +28,11 @@ HEAD += ["parameters", "training time"]
 
 PICTURES = {"papers-captions": "BLEU", "papers-sounds": "exact matches, in percent"}
 FIXED_CONTEXT = ("cho2014", "sutskever2014")
-"""Models that encode a source as one vector, drawn with dashed lines."""
+"""Models that encode a source as one vector; their lines are dashed."""
 MIN_LINES = 20
-"""Scores of fewer lines are not drawn."""
+"""Buckets with fewer lines are not drawn."""
 MIN_VARIANTS = 10
-"""From so many variants on, their mean gets a row."""
+"""Tasks with at least this many variants of a kind have a row for their mean."""
 
 
 def read_logs(folder: Path) -> Logs:
@@ -52,7 +52,7 @@ def format_spread(scores: list[float]) -> str:
 
 
 def rows(logs: Logs) -> list[list[str]]:
-    """Return a row for every variant of a task, and one for the mean of many of a kind."""
+    """Return a row for each variant of a task, and one for the mean of many of a kind."""
     table = []
     for task, variants in logs.items():
         kinds: dict[str, dict[str, list[Log]]] = defaultdict(dict)
@@ -81,8 +81,8 @@ def _row(task: str, variant: str, logs: list[Log]) -> list[str]:
 
 
 def _mean_row(task: str, kind: str, variants: dict[str, list[Log]]) -> list[str]:
-    """Return the mean over variants of a kind, and that of their published scores."""
-    # each variant counts once, however many seeds it has
+    """Return the mean score of variants of a kind, and the mean of their published scores."""
+    # a variant counts once, however many seeds it has
     scores = [mean(scores_of(logs, "dev", task)) for logs in variants.values()]
     name = f"mean of {len(variants)}" + (f", {kind}" if kind else "")
     row = [task, name, _metric(task, next(iter(variants.values()))), ""]

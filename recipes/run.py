@@ -3,7 +3,7 @@
 Trains every variant of a task with each seed and scores it on dev. With --test it also scores the
 public test: once and last. Writes one small log per model into `recipes/logs`, and a line for each
 time that a public test was scored. Existing models are not trained again. `--jobs N` runs N
-trainings at a time, for a GPU that one does not fill; each starts when its prerequisites are done.
+trainings at a time, to fill a GPU; each starts when its prerequisites are done.
 """
 
 import argparse
@@ -22,14 +22,14 @@ from recipes.experiments import (
     Variant,
 )
 from recipes.scheduler import RecipeStep, dependency_graph, run_steps
-from recipes.steps import pseudo_label, regard, score_ensemble, train, train_and_score
+from recipes.steps import pseudo_label, run_regard, score_ensemble, train, train_and_score
 from recipes.tasks import RENAMED_TASKS, RENAMED_VARIANTS, TASKS
 
 
 def select_variants(
     options: argparse.Namespace, parser: argparse.ArgumentParser
 ) -> dict[str, list[Variant]]:
-    """Return the wanted variants of each task, or refuse missing files and unknown names."""
+    """Return the selected variants of each task; refuse missing files and unknown names."""
     available = {}
     for name in options.tasks:
         try:
@@ -76,14 +76,14 @@ def positive(text: str) -> int:
 
 
 def present_name(name: str, renamed: Mapping[str, str]) -> str:
-    """Return the present name of what may be called by a former one, and tell so."""
+    """Return the present name of a task or variant, and report a former one."""
     if name in renamed:
         sys.stderr.write(f"{name} is now called {renamed[name]}\n")
     return renamed.get(name, name)
 
 
 def argument_parser() -> argparse.ArgumentParser:
-    """Describe the command line; the second names of options are former ones."""
+    """Return the parser of the command line; second names of options are former ones."""
     parser = argparse.ArgumentParser(prog="python -m recipes.run", description=__doc__)
     parser.add_argument(
         "tasks",
@@ -137,16 +137,16 @@ def wanted_steps(options: argparse.Namespace, parser: argparse.ArgumentParser) -
 
 
 def run_step(step: RecipeStep, wanted: Sequence[RecipeStep], options: argparse.Namespace) -> None:
-    """Make what is missing, score what is wanted, and name what fails."""
+    """Make a missing file, or train and score a wanted model; name a step that fails."""
     try:
         match step:
             case SyntheticData():
                 pseudo_label(step, options)
             case SeedEnsemble():
                 score_ensemble(step, options)
-            case PreparationCommand(words):
-                if not Path(words[-1]).exists():
-                    regard(*words)
+            case PreparationCommand(arguments):
+                if not Path(arguments[-1]).exists():
+                    run_regard(*arguments)
             case RecipeRun() if step in wanted:
                 train_and_score(step, options)
             case RecipeRun() if not step.model(options.work).exists():

@@ -58,7 +58,7 @@ def run_steps(
 
 
 def _run(run: Callable[[RecipeStep], Any], step: RecipeStep) -> None:
-    """Run a step in its thread, which stops the others itself: the main thread may be late."""
+    """Run a step in its thread, and stop the others if it fails: the main thread may be late."""
     if STOPPING.is_set():
         raise SystemExit(130)
     try:

@@ -18,41 +18,41 @@ from recipes.experiments import RecipeRun, SeedEnsemble, SyntheticData, Task, Va
 from recipes.preprocessing import write_if_changed
 from recipes.tasks import TASKS
 
-LENGTHS = (4, 7, 10, 13, 16, 19, 22, 26)
-"""Lower bounds of the length buckets but the first."""
+LENGTH_BOUNDS = (4, 7, 10, 13, 16, 19, 22, 26)
+"""Lower bounds of all length buckets but the first."""
 
-TESTS = "tests.jsonl"
-"""Beside the logs: a line for each time that a public test was scored."""
+TEST_RECORD = "tests.jsonl"
+"""A file beside the logs, with a line for each time that a public test was scored."""
 
 
-def regard(*words: object, lines: str | None = None) -> str:
-    """Run the command line, with lines as its input if any; its progress goes to the terminal."""
+def run_regard(*arguments: object, lines: str | None = None) -> str:
+    """Run a `regard` command, with `lines` as its input; its progress goes to the terminal."""
     if scheduler.STOPPING.is_set():
         raise SystemExit(130)
     completed = subprocess.run(
-        [*COMMAND, *map(str, words)],
+        [*COMMAND, *map(str, arguments)],
         stdout=subprocess.PIPE,
         input=lines,
         encoding="utf-8",
         check=False,
     )
     if completed.returncode == 130:
-        # Ctrl-C reaches all processes of a terminal, and may end the command first
+        # Ctrl-C reaches every process of a terminal and may end the command first
         scheduler.STOPPING.set()
         raise SystemExit(130)
     if completed.returncode:
-        # regard has explained what it refuses
+        # exit code 2: regard has explained the error
         if completed.returncode != 2:
-            sys.stderr.write(f"regard {words[0]} ended with exit code {completed.returncode}\n")
+            sys.stderr.write(f"regard {arguments[0]} ended with exit code {completed.returncode}\n")
         raise SystemExit(2)
     return completed.stdout
 
 
 def score(task: Task, variant: Variant, models: list[Path], pairs: Path, device: str) -> Any:
     """Score a model, or several as an ensemble."""
-    words = ["--metrics", task.metrics, *task.scoring, *variant.columns, "--device", device]
-    ensemble = ["--ensemble"] if len(models) > 1 else []
-    return json.loads(regard("evaluate", *models, pairs, "--format=json", *words, *ensemble))
+    arguments = ["--metrics", task.metrics, *task.scoring, *variant.columns, "--device", device]
+    arguments += ["--format=json", *(["--ensemble"] if len(models) > 1 else [])]
+    return json.loads(run_regard("evaluate", *models, pairs, *arguments))
 
 
 def train(run: RecipeRun, options: argparse.Namespace, *train_args: str) -> Path:
@@ -61,17 +61,18 @@ def train(run: RecipeRun, options: argparse.Namespace, *train_args: str) -> Path
     The run folder gets a record of the machine and, if nothing interrupted the training, its time.
     """
     variant, out = run.variant, run.model(options.work)
-    before, fresh = digest(out) if out.exists() else None, not out.with_suffix(".run").exists()
+    before = digest(out) if out.exists() else None
+    starts_anew = not out.with_suffix(".run").exists()
     environment, start = describe_machine(), time.perf_counter()
     pairs = variant.synthetic.file(options.work) if variant.synthetic else variant.pairs
-    words: list[object] = ["--config", variant.settings] if variant.settings else []
-    words += ["--seed", run.seed, *variant.columns]
-    words += [*warm_start(run, options.work), *variant.train_options]
-    words += ["--device", options.device, *(["--quiet"] * (options.jobs > 1))]
-    validation = variant.validation or variant.dev
-    regard("train", pairs, "--dev", validation, *words, "--out", out, "--resume", *train_args)
+    arguments: list[object] = [pairs, "--dev", variant.validation or variant.dev]
+    arguments += ["--config", variant.settings] if variant.settings else []
+    arguments += ["--seed", run.seed, *variant.columns]
+    arguments += [*warm_start(run, options.work), *variant.train_options]
+    arguments += ["--device", options.device, *(["--quiet"] * (options.jobs > 1))]
+    run_regard("train", *arguments, "--out", out, "--resume", *train_args)
     if digest(out) != before:
-        duration = {"seconds": round(time.perf_counter() - start)} if fresh else {}
+        duration = {"seconds": round(time.perf_counter() - start)} if starts_anew else {}
         record = {"concurrent_runs": options.concurrent_runs, "machine": environment} | duration
         write_if_changed(provenance(out), json.dumps(record))
     return pairs
@@ -89,31 +90,32 @@ def warm_start(run: RecipeRun, work: Path) -> list[str | Path]:
 
 
 def pseudo_label(synthetic: SyntheticData, options: argparse.Namespace) -> None:
-    """Translate the unlabeled lines by the ensemble of teachers, and append them to the pairs.
+    """Translate the unlabeled lines with the ensemble of teachers, and append them to the pairs.
 
-    Nothing is done if the file is there and was made from the same teachers, lines and pairs.
+    An existing file of the same teachers, lines and pairs is left as it is.
     """
     out = synthetic.file(options.work)
     models = [teacher.model(options.work) for teacher in synthetic.teachers]
-    # by contents: modification times are lost when a folder is copied
-    mark, inputs = out.with_suffix(".digest"), digest(*models, synthetic.unlabeled, synthetic.pairs)
-    if out.exists() and mark.exists() and mark.read_text() == inputs:
+    # digests of contents: modification times are lost when a folder is copied
+    record = out.with_suffix(".digest")
+    inputs = digest(*models, synthetic.unlabeled, synthetic.pairs)
+    if out.exists() and record.exists() and record.read_text() == inputs:
         return
     unlabeled = synthetic.unlabeled.read_text(encoding="utf-8")
-    outputs = regard("translate", *models, "--device", options.device, lines=unlabeled)
+    outputs = run_regard("translate", *models, "--device", options.device, lines=unlabeled)
     pairs = zip(unlabeled.split("\n"), outputs.split("\n"), strict=True)
     labeled = "".join(f"{line}\t{label}\n" for line, label in pairs if label)
-    mark.unlink(missing_ok=True)
+    record.unlink(missing_ok=True)
     write_if_changed(out, synthetic.pairs.read_text(encoding="utf-8") + labeled)
-    write_if_changed(mark, inputs)
+    write_if_changed(record, inputs)
 
 
 def train_and_score(run: RecipeRun, options: argparse.Namespace) -> None:
-    """Train a model unless it is there, score it, and write its log."""
+    """Train a model unless it exists, score it, and write its log."""
     (name, variant, seed), out = run, run.model(options.work)
     task, path = TASKS[name], options.logs / f"{run}.json"
     pairs = train(run, options, *options.train_args)
-    log = known_log(path, digest(out))
+    log = existing_log(path, digest(out))
     if provenance(out).exists():
         log.pop("seconds", None)
         log |= json.loads(provenance(out).read_text())
@@ -124,10 +126,10 @@ def train_and_score(run: RecipeRun, options: argparse.Namespace) -> None:
         "seed": seed,
         **identity(variant, out),
         "train_options": [x.name if isinstance(x, Path) else x for x in extra],
-        "parameters": json.loads(regard("info", out, "--format=json"))["parameters"],
+        "parameters": json.loads(run_regard("info", out, "--format=json"))["parameters"],
     }
     log["digests"]["pairs"] = digest(pairs)
-    # settings that auto-configuration chose are identified by this alone
+    # the only digest of settings that auto-configuration chose
     log["digests"]["all settings"] = digest(out.with_suffix(".run") / "settings.toml")
     log["dev"] = score(task, variant, [out], variant.dev, options.device)
     log["dev"] |= analyze(task, [out], variant.dev, options.device)
@@ -137,8 +139,8 @@ def train_and_score(run: RecipeRun, options: argparse.Namespace) -> None:
         log["teachers"] = score(task, variant, teachers, variant.dev, options.device)
     if task.gold is not None:
         gold = options.data / "word-alignment" / f"{task.gold}.dev.tsv"
-        words = ["--alignments", gold, "--format=json", "--device", options.device]
-        log["alignments"] = json.loads(regard("evaluate", out, *words))
+        arguments = ["--alignments", gold, "--format=json", "--device", options.device]
+        log["alignments"] = json.loads(run_regard("evaluate", out, *arguments))
     write_log(path, log)
     score_public_test(task, [out], variant, options, log)
     write_log(path, log)
@@ -154,7 +156,7 @@ def identity(variant: Variant, *models: Path) -> dict[str, Any]:
     return {"settings": name, "digests": {"settings": digest(variant.settings)} | digests}
 
 
-def known_log(path: Path, model: str) -> dict[str, Any]:
+def existing_log(path: Path, model: str) -> dict[str, Any]:
     """Return the log if it is of a model with this digest, otherwise an empty one."""
     log: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
     return log if log.get("digests", {}).get("model") == model else {}
@@ -176,7 +178,7 @@ def score_by_length(run: Path, metric: str) -> list[dict[str, Any]]:
 
     lines = [json.loads(line) for line in (run / "dev.jsonl").read_text().splitlines()]
     buckets = []
-    for least, most in pairwise((1, *LENGTHS, sys.maxsize)):
+    for least, most in pairwise((1, *LENGTH_BOUNDS, sys.maxsize)):
         bucket = [line for line in lines if least <= line["source_length"] < most]
         if bucket:
             outputs, targets = ([line[name] for line in bucket] for name in ("output", "targets"))
@@ -198,13 +200,13 @@ def score_public_test(
     options: argparse.Namespace,
     log: dict[str, Any],
 ) -> None:
-    """Score the public test if --test asks for it and it was not scored before.
+    """Score the public test if --test is set and it was not scored before.
 
-    This comes last, after all that may fail, and is recorded at once beside the logs.
+    Comes last, after everything that may fail; the score is recorded at once beside the logs.
     """
     if not (options.test and variant.test) or "test" in log:
         return
-    record, model = options.logs / TESTS, log["digests"]["model"]
+    record, model = options.logs / TEST_RECORD, log["digests"]["model"]
     lines = record.read_text(encoding="utf-8").splitlines() if record.exists() else []
     if model in [json.loads(line).get("digest") for line in lines]:
         sys.stderr.write(f"{models[0].stem}: its public test was scored before, see {record}\n")
@@ -224,7 +226,7 @@ def score_ensemble(ensemble: SeedEnsemble, options: argparse.Namespace) -> None:
     name, variant, _ = ensemble.runs[0]
     models = [run.model(options.work) for run in ensemble.runs]
     path = options.logs / f"{ensemble}.json"
-    log = known_log(path, digest(*models))
+    log = existing_log(path, digest(*models))
     log |= {"task": name, "variant": variant.name, "models": len(models)}
     log |= {"machine": describe_machine(), **identity(variant, *models)}
     log["dev"] = score(TASKS[name], variant, models, variant.dev, options.device)

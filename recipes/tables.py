@@ -30,7 +30,7 @@ G2P_ROWS = {
 
 
 def scores_of(logs: Iterable[Log], split: str, task: str) -> list[float]:
-    """Return the first score of each log, converted to word error rate where the task wants it."""
+    """Return the first score of each log, as word error rate for tasks in `WER_TASKS`."""
     scores = [log[split]["scores"][0]["value"] for log in logs if split in log]
     return [100 - score for score in scores] if task in WER_TASKS else scores
 
@@ -50,7 +50,7 @@ def markdown(head: list[str], table: list[list[str]]) -> str:
 def g2p_by_language(logs: Logs, *, low_resource: bool) -> tuple[list[str], list[list[str]]]:
     """Return dev word error rates with one column per language, bold if below the baseline.
 
-    The best row of a language is chosen among single models, therefore not from the teachers.
+    The best row of a language is a single model: the ensemble of teachers does not count.
     """
     monolingual = PUBLISHED["g2p-monolingual"]
     names = sorted(name for name in monolingual if (name in LOW_RESOURCE) == low_resource)
@@ -88,16 +88,16 @@ def _row(
     row = [title]
     for name in names:
         text = f"{errors[name]:.1f}".removesuffix(".0") if name in errors else ""
-        # to the last digit that was published: sums of floats are not exact
+        # rounded as published scores are: sums of floats are not exact
         below = name in errors and round(errors[name], 6) < baseline.get(name, 0.0)
         row.append(f"**{text}**" if below else text)
     return row
 
 
 def auto_configured(logs: Logs) -> tuple[list[str], list[list[str]]]:
-    """Return dev scores of auto-configuration against the recipe that has the same pairs.
+    """Compare dev scores of auto-configuration with those of the recipe with the same pairs.
 
-    The last column is the relative difference of errors, where an error is 100 less the score.
+    The last column is the relative difference of errors; an error is 100 minus the score.
     """
     head = ["task", "variant", "auto-configured", "recipe", "errors relative to the recipe"]
     table = []

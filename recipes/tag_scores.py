@@ -7,7 +7,7 @@ from recipes.preprocessing import read_lines
 
 
 def exact_by_tag(model: Path, pairs: Path, device: str) -> dict[str, Any]:
-    """Return the percentage of sources of each tag whose output is one of the targets."""
+    """Return, for each tag, the percentage of sources whose output is one of their targets."""
     from regard.metrics.corpus_scores import evaluate
     from regard.text.normalization import normalize
     from regard.translator import load

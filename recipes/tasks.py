@@ -22,7 +22,7 @@ from recipes.tag_scores import exact_by_tag
 Variants = Callable[[Path, Path], Iterator[Variant]]
 
 R_DROP: Command = ("--set", "train.rdrop_alpha=2")
-"""For captions from English to German, which without it fell short of the published score."""
+"""For English to German captions, which fall short of the published score without it."""
 
 
 def _inflection(data: Path, work: Path, lemmas: bool = True) -> Iterator[Variant]:
@@ -37,7 +37,7 @@ def _inflection(data: Path, work: Path, lemmas: bool = True) -> Iterator[Variant
 
 
 def _captions(config: str, directions: Mapping[str, Command]) -> Variants:
-    """Return a variant for each direction, with its options besides the settings."""
+    """Return a variant for each direction, with options beside the settings."""
 
     def variants(data: Path, work: Path) -> Iterator[Variant]:
         for direction, options in directions.items():
@@ -133,7 +133,7 @@ def _papers(task: Variants, config: str) -> Variants:
 
 
 def _low_resource(data: Path, work: Path) -> Iterator[Variant]:
-    """Few captions: from scratch, with pretrained embeddings, and with a warm start."""
+    """Train on few captions: from scratch, with pretrained embeddings, and with a warm start."""
     pairs, dev, _ = _caption_files(data, "de-en", work)
     vectors = work / "low-resource.vectors"
     sides = [data / "multi30k" / "tok" / f"train.lc.norm.tok.{x}.gz" for x in ("de", "en")]
@@ -208,7 +208,7 @@ AUTO_CONFIGURED = {
     "auto-configured-histnorm": "histnorm",
     "auto-configured-chinese": "chinese-bahdanau2015",
 }
-"""Tasks with the files of a recipe but without its settings, and the recipe of each."""
+"""Tasks with the files of a recipe but not its settings, and the name of that recipe."""
 
 for _name, _recipe in AUTO_CONFIGURED.items():
     _lemmas = partial(_inflection, lemmas=False)

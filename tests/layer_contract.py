@@ -1,6 +1,6 @@
-"""What every layer must keep, whatever it computes: one harness for all of them.
+"""The contract of every layer, whatever it computes: one harness for all of them.
 
-A case says how to make a layer, which tensors it takes and which it gives, each with its axes as
+A case says how to build a layer and which tensors are its inputs and outputs, each with its axes as
 a string of shape letters. The harness then checks shapes, types, saving, neighbours, padding,
 rows with nothing visible, and gradients.
 """
@@ -23,7 +23,7 @@ Tensors = dict[str, Tensor]
 class Case:
     """A layer under contract; `mask` among the inputs hides positions along S.
 
-    `idle` names parameters that by the layer's definition do nothing.
+    `idle` names parameters without effect by the layer's definition.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Small models of each preset, what their oracles say of them, and the letters in between."""
+"""Small models of each preset, their oracles, and the letters that map parameters between them."""
 
 import numpy as np
 import torch
@@ -10,7 +10,7 @@ from oracle import bahdanau2015, cho2014, gehring2017, luong2015, sutskever2014,
 from regard.models import build, presets
 from regard.special_tokens import BOS, EOS
 
-# vocabularies of source and target; all widths differ, so that a swapped axis cannot pass
+# vocabularies of source and target; all widths differ: a swapped axis cannot pass
 V_X, V_Y = 17, 19
 E, D, A, R = 5, 7, 11, 3
 

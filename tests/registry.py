@@ -1,4 +1,4 @@
-"""The registry of extensions, as it was before a test."""
+"""Restore the registry of extensions after a test."""
 
 from contextlib import contextmanager
 
@@ -7,7 +7,7 @@ from regard import extensions
 
 @contextmanager
 def restored():
-    """Forget what is registered inside; what comes with regard is registered before."""
+    """Remove extensions that are registered inside; those of regard are registered before."""
     for kind, shipped in extensions.SHIPPED.items():
         for name in shipped:
             extensions.find(kind, name)

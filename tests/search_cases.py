@@ -1,4 +1,4 @@
-"""Small models, lines to search, and beam search once more: slow, and with nothing removed."""
+"""Small models, lines to search, and a slow beam search that removes no rows."""
 
 import numpy as np
 import torch
@@ -24,12 +24,12 @@ def lines(count, seed=0, longest=9):
 
 
 def model(name, seed=1, **options):
-    """Build a preset whose random weights are large: what it writes depends on what it reads."""
+    """Build a preset with large random weights: its outputs depend on the source."""
     sizes = {**small.SIZES[name], **options}
     if name in ("gehring2017", "vaswani2017"):
         sizes = {**sizes, "max_length": options.get("max_length", 71)}
     if name == "vaswani2017":
-        # tied, it would write one token again and again
+        # with tied embeddings it would repeat one token
         sizes["tied_embeddings"] = "none"
     torch.manual_seed(seed)
     built = build(preset(name)(**sizes), small.V_X, small.V_Y).eval()
@@ -54,7 +54,7 @@ def forced(built, request, token_ids):
 class SlowBeam:
     """Beam search by its definition: each step computes every row anew, from BOS.
 
-    `finished` has the targets of each line with their totals, `beam` all that was ever in the beam.
+    `finished` has the targets of each line with their totals, `beam` every hypothesis ever kept.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class SlowBeam:
             self.step()
 
     def step(self):
-        """Move every line, also those that are done: their rows stay in the batch."""
+        """Advance every line; rows of finished ones stay in the batch."""
         for number, scored in enumerate(self.scored()):
             if not self.done[number]:
                 self.move(number, scored)
@@ -115,7 +115,7 @@ class SlowBeam:
             for token_id in range(len(row))
             if token_id not in self.never and (len(token_ids) < self.max_length or token_id == EOS)
         ]
-        # stable: of equals the one that stands first, by hypothesis and then by id
+        # stable: the first of equals, by hypothesis and then by id
         continuations = sorted(continuations, key=lambda pair: -pair[0])[: 2 * self.W]
         ended = [pair for pair in continuations[: self.W] if pair[1][-1] == EOS]
         live = [(token_ids, total) for total, token_ids in continuations if token_ids[-1] != EOS][

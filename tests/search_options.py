@@ -1,4 +1,4 @@
-"""Search options as the settings have them, except for what a test says itself."""
+"""Search options with the default settings, except for those that a test passes."""
 
 from dataclasses import fields
 

@@ -27,7 +27,7 @@ SIZES = {
     },
 }
 LOOKS = {"bahdanau2015": (1, 1), "luong2015": (1, 1), "gehring2017": (3, 1), "vaswani2017": (3, 2)}
-"""Layers and heads of those that have attention."""
+"""Layers and heads of the presets with attention."""
 
 
 def side(alphabet, tokenizer=None):
@@ -35,7 +35,7 @@ def side(alphabet, tokenizer=None):
 
 
 def saved(name="bahdanau2015", seed=1, sides=None, **search):
-    """Return a model whose weights are large: what it writes depends on what it reads."""
+    """Return a model with large random weights: its outputs depend on the source."""
     source, target = sides or (side(SOURCE), side(TARGET))
     settings = Settings(
         data=DataConfig(max_source_length=20, max_target_length=20),

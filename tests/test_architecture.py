@@ -93,7 +93,7 @@ def modules():
 @pytest.mark.parametrize(
     ("package", "path"), list(modules()), ids=lambda part: getattr(part, "name", part)
 )
-def test_a_package_imports_only_what_it_may(package, path):
+def test_a_package_imports_only_allowed_packages(package, path):
     assert forbidden_imports(package, path.name, path.read_text()) == []
 
 
@@ -112,7 +112,7 @@ def test_oracles_import_neither_torch_nor_regard():
         assert words <= {"numpy", "oracle"}, path.name
 
 
-def test_the_table_in_the_docs_is_this_one():
+def test_the_import_table_of_the_docs_is_up_to_date():
     text = (ROOT / "docs" / "architecture.md").read_text()
     table = text.partition("## Who may import whom")[2].partition("## Shape letters")[0]
     rows = dict(re.findall(r"^\| `(\w+)` \| ([^|]+) \|", table, flags=re.MULTILINE))
@@ -121,7 +121,7 @@ def test_the_table_in_the_docs_is_this_one():
         assert set(re.findall(r"`(\w+)`", rows[package])) == allowed, package
 
 
-def test_every_step_that_the_page_names_exists():
+def test_every_step_named_in_the_docs_exists():
     text = (ROOT / "docs" / "architecture.md").read_text()
     steps = re.findall(r"`([\w/]+\.(?:py|js))(?::(\w+))?`", text.partition("## Every module")[0])
     assert len(steps) > 50
@@ -148,7 +148,7 @@ def test_every_answer_of_the_reader_test_exists():
     assert [name for name in answers if not any((x / name).exists() for x in (SOURCE, ROOT))] == []
 
 
-def test_the_list_of_modules_is_the_one_that_is_there():
+def test_the_list_of_modules_is_up_to_date():
     text = (ROOT / "docs" / "architecture.md").read_text()
     assert text.partition(MARKER)[2] == module_list()
 

@@ -29,7 +29,7 @@ def python_blocks():
 
 
 @pytest.mark.parametrize("code", list(python_blocks()))
-def test_every_example_runs_and_prints_what_it_says(code, capsys):
+def test_every_documented_example_runs_and_prints_the_documented_output(code, capsys):
     with restored():
         exec(compile(code, "example", "exec"), {})
     said = re.findall(r"^# (.*)$", code, flags=re.MULTILINE)
@@ -55,11 +55,11 @@ def definitions(path):
 
 
 @pytest.mark.parametrize("name", BY_NAME)
-def test_every_file_test_and_picture_that_is_named_exists(name):
+def test_every_documented_file_test_and_picture_exists(name):
     assert list(missing(BY_NAME[name])) == []
 
 
-def test_a_missing_one_would_be_found():
+def test_a_missing_reference_is_noticed():
     assert list(missing("`tests/test_docs.py::test_nothing`")) == [
         "tests/test_docs.py::test_nothing"
     ]
@@ -67,7 +67,7 @@ def test_a_missing_one_would_be_found():
     assert list(missing("[x](nowhere.md)")) == ["nowhere.md"]
 
 
-def test_every_make_target_that_is_named_exists():
+def test_every_documented_make_target_exists():
     targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
     for name, text in BY_NAME.items():
         for target in re.findall(r"`make (\w+)|^make (\w+)", text, flags=re.MULTILINE):

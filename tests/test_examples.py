@@ -32,7 +32,7 @@ def test_a_width_of_zero_is_the_plain_average():
     np.testing.assert_allclose(estimate, float(points.y.mean()), atol=1e-12)
 
 
-def test_a_learned_width_beats_a_fixed_one_and_that_the_average():
+def test_a_learned_width_beats_a_fixed_one_which_beats_the_average():
     points = kernel_regression.noisy_points()
     learned = kernel_regression.learn_width(points)
     errors = [
@@ -66,7 +66,7 @@ def test_the_softmaxs_gradient_is_autograds():
     assert (gradient - jacobian).abs().max() < 1e-14
 
 
-def test_without_the_root_scores_spread_and_gradients_die():
+def test_unscaled_scores_spread_and_gradients_vanish():
     plain = why_sqrt.measure(DotScore(), widths=(1, 1024))
     scaled = why_sqrt.measure(ScaledDotScore(), widths=(1, 1024))
     assert abs(plain.variances[-1] / 1024 - 1) < 0.05
@@ -75,7 +75,7 @@ def test_without_the_root_scores_spread_and_gradients_die():
     assert scaled.medians[-1] > 0.2
 
 
-def test_a_shift_of_positions_is_a_rotation_and_their_product_knows_the_distance_alone():
+def test_a_shift_rotates_positions_and_products_depend_on_distance_alone():
     P = positions.position_table()
     np.testing.assert_allclose(positions.shift(P, 3)[:-3], P[3:], atol=1e-12)
     products = positions.dot_products(P)

@@ -48,7 +48,7 @@ def banned(names):
     return Counter(name for name in names if name.strip("_").lower() in BANNED | EMPTY)
 
 
-def test_no_name_says_what_happened_to_a_thing():
+def test_no_name_is_a_banned_participle():
     counts = {}
     for path in sorted(SOURCE.rglob("*.py")):
         counts |= {
@@ -63,7 +63,7 @@ def test_no_name_says_what_happened_to_a_thing():
     assert counts == {}
 
 
-def test_a_name_that_says_what_happened_would_be_noticed():
+def test_a_banned_name_is_noticed():
     text = "def told(met, *, seen=1):\n    found, self._kept = 1, 2\n"
     text += "    for chosen in []:\n        pass\n"
     assert banned(bound_names(text)) == Counter(["told", "met", "seen", "found", "_kept", "chosen"])
@@ -72,7 +72,7 @@ def test_a_name_that_says_what_happened_would_be_noticed():
     assert banned(bound_names_of_script(script)) == Counter(["found", "asked", "told", "met"])
 
 
-def test_no_class_name_stands_in_two_packages():
+def test_no_class_name_occurs_in_two_packages():
     packages = defaultdict(set)
     for path in sorted(SOURCE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):

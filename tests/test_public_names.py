@@ -1,4 +1,4 @@
-"""The names that people's own code may rely on: a contract, with the arguments they are made by."""
+"""The public names and their arguments: a contract with users' code."""
 
 import importlib
 import inspect
@@ -63,7 +63,7 @@ PARAMETERS = {
     ("module", "name", "arguments"),
     [(module, name, made) for module, names in NAMES.items() for name, made in names.items()],
 )
-def test_a_public_name_is_there_and_is_made_as_it_was(module, name, arguments):
+def test_a_public_name_exists_with_its_signature(module, name, arguments):
     made = getattr(importlib.import_module(module), name)
     names = [a for a in inspect.signature(made).parameters if a not in ("args", "kwargs")]
     assert names == arguments
@@ -112,20 +112,20 @@ FRONT_DOOR = {
 
 
 @pytest.mark.parametrize("name", FRONT_DOOR)
-def test_the_front_door_takes_what_it_took(name):
+def test_public_functions_accept_the_documented_arguments(name):
     found = regard
     for part in name.split("."):
         found = getattr(found, part)
     assert list(inspect.signature(found).parameters) == FRONT_DOOR[name]
 
 
-def test_a_translation_tells_what_it_told():
+def test_a_translation_has_its_documented_attributes():
     told = ["text", "score", "tokens", "source_tokens", "token_scores", "attention", "layers"]
     told += ["alternatives", "candidates", "tree", "notes", "alignment", "to_json"]
     names = {*dir(regard.Translation), *regard.Translation.__dataclass_fields__}
     assert set(told) <= names
 
 
-def test_there_is_nothing_else_at_the_front_door():
+def test_regard_exports_nothing_else():
     with pytest.raises(AttributeError, match="module 'regard' has no attribute 'trane'"):
         _ = regard.trane

@@ -15,23 +15,23 @@ FILES = [
 
 
 def too_long(text):
-    """Return what in a file is over the budget."""
+    """Return the parts of a file that exceed the budget."""
     lines = text.count("\n")
-    found = [f"{lines} lines"] if lines > FILE_LINES else []
+    problems = [f"{lines} lines"] if lines > FILE_LINES else []
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             length = (node.end_lineno or node.lineno) - node.lineno + 1
             if length > FUNCTION_LINES:
-                found.append(f"{node.name} has {length} lines")
-    return found
+                problems.append(f"{node.name} has {length} lines")
+    return problems
 
 
 @pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(ROOT)) for path in FILES])
-def test_files_and_functions_stay_on_their_screens(path):
+def test_files_and_functions_stay_within_their_line_limits(path):
     assert too_long(path.read_text()) == []
 
 
-def test_what_is_too_long_would_be_found():
+def test_a_file_or_function_that_is_too_long_is_noticed():
     assert too_long("x = 1\n" * 401) == ["401 lines"]
     assert too_long("def f():\n" + "    x = 1\n" * 60) == ["f has 61 lines"]
     assert too_long("def f():\n" + "    x = 1\n" * 59) == []

@@ -57,7 +57,7 @@ def digits(count, seed, longest=8):
 
 
 def job(folder, name="bahdanau2015", *, pairs=400, dropout=0.2, **options):
-    """Lay out a run in a folder, or open the one that is there."""
+    """Create a run in a folder, or open an existing one."""
     folder.mkdir(parents=True, exist_ok=True)
     side = TextProcessor("NFC", Characters(), Vocabulary.build(["0123456789"]))
     settings = Settings(

@@ -1,7 +1,7 @@
-"""Make the models that every later version must load, and what they said when they were made.
+"""Train the models that every later version must load, and record their outputs.
 
-`python tests/compat/make.py [FOLDER]` writes one small model of each preset and its outputs. What
-is there already is never written over: a model is only worth keeping as it was.
+`python tests/compat/make.py [FOLDER]` writes one small model of each preset and its outputs.
+Existing files are never overwritten.
 """
 
 import json
@@ -38,14 +38,14 @@ SEARCHES = [{"beam_size": 1}, {"beam_size": 4, "nbest": 2}]
 
 
 def pairs():
-    """Return strings of four digits, each with its reverse; a tenth of all there are is unseen."""
+    """Return nine tenths of the strings of four digits, each with its reverse."""
     every = [f"{number:04}" for number in range(10_000)]
     random.Random(1).shuffle(every)
     return [(line, line[::-1]) for line in every[:9000]]
 
 
 def trained(name, **changes):
-    """Teach a preset to reverse four digits."""
+    """Train a preset to reverse four digits."""
     settings = {
         "max_steps": 1500,
         "batch_tokens": 1280,
@@ -60,8 +60,8 @@ def trained(name, **changes):
     return regard.train(pairs(), preset=name, **{**settings, **PRESETS[name], **changes})
 
 
-def said(translator):
-    """Return what a model makes of every line, however it is asked."""
+def outputs_of(translator):
+    """Return the outputs of a model for every line and search."""
     return [
         {
             "search": search,
@@ -78,7 +78,7 @@ def said(translator):
 
 
 def main(folder):
-    """Write what is not there yet."""
+    """Write the missing models."""
     torch.set_num_threads(1)
     for name in PRESETS:
         model, outputs = folder / f"{name}.regard", folder / f"{name}.json"
@@ -87,7 +87,7 @@ def main(folder):
             continue
         trained(name).save(model)
         translator = regard.load(model, device="cpu")
-        record = {"regard": regard.__version__, "lines": LINES, "said": said(translator)}
+        record = {"regard": regard.__version__, "lines": LINES, "said": outputs_of(translator)}
         outputs.write_text(json.dumps(record, ensure_ascii=False, indent=1) + "\n")
         scores = {one["name"]: one["value"] for one in translator.summary["scores"]}
         print(f"{model}: {model.stat().st_size:,} bytes, exact {scores['exact']}", file=sys.stderr)

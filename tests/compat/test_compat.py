@@ -18,7 +18,7 @@ def test_there_is_a_small_model_of_each_preset():
 
 
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
-def test_an_old_model_says_what_it_said(path):
+def test_an_old_model_has_its_recorded_outputs(path):
     record = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
     translator = regard.load(path, device="cpu")
     for asked in record["said"]:
@@ -32,14 +32,14 @@ def test_an_old_model_says_what_it_said(path):
 
 
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
-def test_what_an_old_model_said_was_right(path):
+def test_the_recorded_outputs_of_old_models_are_correct(path):
     record = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
     for asked in record["said"]:
         best = [answers[0]["text"] for answers in asked["answers"]]
         assert best[:3] == [line[::-1] for line in record["lines"][:3]]
 
 
-def test_a_model_is_never_made_anew_over_an_old_one(tmp_path, monkeypatch, capsys):
+def test_an_old_model_is_never_regenerated(tmp_path, monkeypatch, capsys):
     import importlib.util
 
     spec = importlib.util.spec_from_file_location("make_compat", HERE / "make.py")

@@ -32,7 +32,7 @@ def leaves(tree, path=""):
 
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
-def test_an_old_recipe_says_its_new_names_and_is_the_recipe_of_today(path):
+def test_an_old_recipe_prints_its_new_names_and_equals_the_present_one(path):
     text = path.read_text(encoding="utf-8")
     expected = []
     for name, value in leaves(tomllib.loads(text)):

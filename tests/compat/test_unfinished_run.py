@@ -1,4 +1,4 @@
-"""A run folder that an older version left unfinished goes on, to the same model."""
+"""An unfinished run folder of an older version resumes to the same model."""
 
 import hashlib
 import json
@@ -32,7 +32,7 @@ def recorded_environment():
         return json.loads(state.metadata()["regard"])["recipe"]["environment"]
 
 
-def test_an_unfinished_run_of_an_older_version_goes_on(tmp_path):
+def test_an_unfinished_run_of_an_older_version_can_be_resumed(tmp_path):
     shutil.copytree(HERE, tmp_path, dirs_exist_ok=True)
     script = "import sys; from regard.cli import main; sys.exit(main())"
     words = ["pairs.tsv", "--config", "settings.toml", "--out", "stop.regard"]

@@ -1,4 +1,4 @@
-"""Search the same lines alone and in company, and count what is not equal to the last bit.
+"""Search the same lines alone and in batches, and count outputs that are not bitwise equal.
 
 Run as a process of its own: the checks of shapes in the other tests would cost six times as much.
 """
@@ -22,7 +22,7 @@ from regard.text.vocabulary import Vocabulary
 from search_options import wanted
 
 BATCH_SIZES = (1, 7, 33, 64)
-# widths without a common factor, so that every kernel has something left over
+# widths without a common factor: every kernel has a remainder
 NARROW = {
     "bahdanau2015": {
         **{"embedding_size": 13, "hidden_size": 19, "align_size": 11, "readout_size": 7},
@@ -43,18 +43,20 @@ USUAL = {
 }
 NARROW["copies"], USUAL["copies"] = NARROW["bahdanau2015"], USUAL["bahdanau2015"]
 PRESET = {"copies": "bahdanau2015"}
-FEW = 11
-"""Words of the narrow models, few enough that some lines end sooner than others."""
+NARROW_VOCABULARY_SIZE = 11
+"""Vocabulary size of the narrow models: with so few tokens some lines end before others."""
 
 
-def generated(count):
-    """Return lines of 1 to 60 symbols."""
+def generate_lines(count):
+    """Return lines of 1 to 60 tokens."""
     rng = np.random.default_rng(0)
     lengths = rng.integers(1, 61, count)
-    return [tuple(map(int, rng.integers(4, FEW, length))) for length in lengths], FEW
+    return [
+        tuple(map(int, rng.integers(4, NARROW_VOCABULARY_SIZE, length))) for length in lengths
+    ], NARROW_VOCABULARY_SIZE
 
 
-def written(folder, count):
+def read_lines(folder, count):
     """Return lines from all over a file, as characters, none longer than 200."""
     path = Path(folder) / "tatoeba" / "eng-fra" / "train.tsv.gz"
     with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
@@ -64,16 +66,16 @@ def written(folder, count):
     return [tuple(vocabulary.encode(line)) for line in lines], len(vocabulary)
 
 
-def random_model(name, sizes, symbols):
-    """Build a model of random weights, so large that what it writes depends on what it reads."""
+def random_model(name, sizes, vocabulary_size):
+    """Build a model with random weights so large that its outputs depend on the source."""
     torch.manual_seed(2)
     config = preset(PRESET.get(name, name))(**sizes)
     if name == "copies":
         config = replace(config, readout=replace(config.readout, pointer_generator=True))
-    built = build(config, symbols, symbols).eval()
+    built = build(config, vocabulary_size, vocabulary_size).eval()
     if name == "copies":
-        # an end may be copied too, so that some lines are done sooner than others
-        built.readout.pointer.target_ids[4:] = torch.arange(3, symbols - 1)
+        # EOS can be copied too: some lines end before others
+        built.readout.pointer.target_ids[4:] = torch.arange(3, vocabulary_size - 1)
     for parameter in built.parameters():
         if parameter.dim() > 1:
             nn.init.normal_(parameter, std=0.2 if name == "vaswani2017" else 0.7)
@@ -81,7 +83,7 @@ def random_model(name, sizes, symbols):
 
 
 def bits(answers):
-    """Return all that must be equal: words, scores and weights of every hypothesis."""
+    """Return all that must be equal: tokens, scores and weights of every hypothesis."""
     return [
         (
             answer.token_ids,
@@ -96,7 +98,7 @@ def bits(answers):
 def compare(model, lines, beam_size):
     """Search at every batch size, shuffled; return how many lines differ from the line alone."""
     requests, rng = [SearchRequest(line) for line in lines], np.random.default_rng(1)
-    alone, counted, lengths = {}, {"lines": len(lines), "compared": 0, "different": 0}, Counter()
+    alone, counts, lengths = {}, {"lines": len(lines), "compared": 0, "different": 0}, Counter()
     for batch_size in BATCH_SIZES:
         order = rng.permutation(len(requests))
         options = wanted(beam_size=beam_size, nbest=beam_size, max_length=10, batch_size=batch_size)
@@ -106,13 +108,13 @@ def compare(model, lines, beam_size):
                 alone[i] = bits(answers)
                 lengths[len(answers[0].token_ids)] += 1
             else:
-                counted["compared"] += 1
-                counted["different"] += bits(answers) != alone[i]
+                counts["compared"] += 1
+                counts["different"] += bits(answers) != alone[i]
     distinct = len({one[0][0] for one in alone.values()})
-    return {**counted, "outputs": distinct, "lengths": len(lengths)}
+    return {**counts, "outputs": distinct, "lengths": len(lengths)}
 
 
-def compare_apart(which, name, beam_size):
+def compare_in_new_process(which, name, beam_size):
     """Compare in a process of its own; `which` is `generated`, or a folder of data."""
     tests = Path(__file__).parents[1]
     environment = {**os.environ, "PYTHONPATH": f"{tests.parent / 'src'}:{tests}"}
@@ -124,7 +126,7 @@ def compare_apart(which, name, beam_size):
 if __name__ == "__main__":
     torch.set_num_threads(1)
     which, name, beam_size = sys.argv[1:]
-    few = which == "generated"
-    lines, symbols = generated(300) if few else written(which, 5000)
-    model = random_model(name, (NARROW if few else USUAL)[name], symbols)
+    generated = which == "generated"
+    lines, vocabulary_size = generate_lines(300) if generated else read_lines(which, 5000)
+    model = random_model(name, (NARROW if generated else USUAL)[name], vocabulary_size)
     print(json.dumps(compare(model, lines, int(beam_size))))

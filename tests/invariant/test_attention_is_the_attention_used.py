@@ -1,7 +1,7 @@
-"""The attention you see is the attention that was used: a second process asks the saved file.
+"""The reported attention is the attention in use: a second process recomputes it from the file.
 
-It forces every output through `unroll`, which never searches, and must find the scores and, layer
-by layer and head by head, the weights that the search gave.
+It forces every output through `unroll`, which never searches, and must reproduce the scores and,
+for each layer and head, the weights of the search.
 """
 
 import json
@@ -79,7 +79,7 @@ def differences(cases):
     return json.loads(run.stdout)
 
 
-def test_there_is_enough_to_compare(cases):
+def test_there_are_enough_outputs_to_compare(cases):
     assert len(cases) == 4 * len(PRESETS)
     for name in PRESETS:
         own = [one for case in cases if case["name"] == name for one in case["answers"]]
@@ -89,12 +89,12 @@ def test_there_is_enough_to_compare(cases):
         assert sum(len(one["tokens"]) for one in own) > 3 * 50
 
 
-def test_scores_are_the_scores_of_the_words_that_were_written(cases, differences):
+def test_scores_are_those_of_the_written_tokens(cases, differences):
     for case, found in zip(cases, differences, strict=True):
         assert found["scores"] <= 1e-5, case["name"]
 
 
-def test_weights_are_the_weights_that_were_used(cases, differences):
+def test_weights_are_those_in_use(cases, differences):
     for case, found in zip(cases, differences, strict=True):
         if case["name"] in LOOKS:
             assert found["weights"] <= 1e-5, case["name"]

@@ -1,4 +1,4 @@
-"""Same line, same answer on a GPU too, whatever the batch."""
+"""A line has the same output in any batch on a GPU too."""
 
 import pytest
 import torch
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.gpu
 
 @pytest.mark.parametrize("beam_size", [1, 5])
 @pytest.mark.parametrize("name", PRESETS)
-def test_a_line_in_any_company_is_what_it_is_alone(name, beam_size):
+def test_a_line_in_any_batch_is_translated_as_alone(name, beam_size):
     model = small.model(name, dtype=torch.float32).cuda()
     generator = torch.Generator().manual_seed(1)
     lines = [

@@ -1,4 +1,4 @@
-"""Memory is flat in the size of the corpus: once encoded, ten times the pairs need hardly more."""
+"""Memory does not grow with the corpus: once encoded, ten times the pairs need hardly more."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
-# a process of its own each time: the one that trains never made the vocabularies
+# a process of its own each time: the one that trains did not build the vocabularies
 TRAIN = """
 import json, resource, sys
 import regard
@@ -29,7 +29,7 @@ print(json.dumps({"peak": peak} | translator.summary))
 """
 
 
-def trained(pairs, out, steps):
+def train(pairs, out, steps):
     run = subprocess.run(
         [sys.executable, "-c", TRAIN, str(pairs), str(out), str(steps)],
         capture_output=True,
@@ -40,8 +40,8 @@ def trained(pairs, out, steps):
     return json.loads(run.stdout)
 
 
-def generated(path, count):
-    """Write so many pairs, nearly all of them different."""
+def write_pairs(path, count):
+    """Write random pairs, nearly all of them different."""
     rng = random.Random(1)
     with open(path, "w") as file:
         for _ in range(count):
@@ -54,13 +54,13 @@ def generated(path, count):
 def test_ten_times_as_many_pairs_need_no_more_than_a_twentieth_more(tmp_path, record_property):
     peaks = {}
     for count in (10**5, 10**6):
-        pairs, out = generated(tmp_path / f"{count}.tsv", count), tmp_path / f"{count}.regard"
-        encoded = trained(pairs, out, 1)
-        found = trained(pairs, out, 50)
-        assert (encoded["steps"], found["steps"]) == (1, 50)
-        assert found["train_pairs"] > 0.99 * count
-        peaks[count] = found["peak"]
+        pairs, out = write_pairs(tmp_path / f"{count}.tsv", count), tmp_path / f"{count}.regard"
+        encoded = train(pairs, out, 1)
+        summary = train(pairs, out, 50)
+        assert (encoded["steps"], summary["steps"]) == (1, 50)
+        assert summary["train_pairs"] > 0.99 * count
+        peaks[count] = summary["peak"]
         record_property(f"KiB to encode {count:,} pairs", encoded["peak"])
-        record_property(f"KiB to train on {count:,} pairs", found["peak"])
+        record_property(f"KiB to train on {count:,} pairs", summary["peak"])
     record_property("growth", f"{peaks[10**6] / peaks[10**5] - 1:.1%}")
     assert peaks[10**6] <= 1.05 * peaks[10**5]

@@ -1,4 +1,4 @@
-"""Resume is bitwise: `regard train` is killed at any moment, and started again with --resume."""
+"""Resuming is exact: `regard train` is killed at any moment and resumed with --resume."""
 
 import hashlib
 import os
@@ -40,17 +40,17 @@ def pairs(tmp_path):
     return path
 
 
-def started(pairs, out):
-    said = [word for name, value in SETTINGS.items() for word in ("--set", f"{name}={value}")]
+def start(pairs, out):
+    options = [word for name, value in SETTINGS.items() for word in ("--set", f"{name}={value}")]
     command = ["train", str(pairs), "--out", str(out), "--resume", "--quiet"]
     return subprocess.Popen(
-        [sys.executable, "-c", "from regard.cli import main; main()", *command, *said],
+        [sys.executable, "-c", "from regard.cli import main; main()", *command, *options],
         env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"},
     )
 
 
 def wait_for(process, folder, moment, rng):
-    """Return when the moment has come, or the process has ended."""
+    """Wait for a moment of the run, or for its end."""
     if moment == "any":
         # also while it still reads and encodes the pairs
         end = time.monotonic() + rng.uniform(1.0, 8.0)
@@ -64,7 +64,7 @@ def wait_for(process, folder, moment, rng):
     end = time.monotonic() + rng.uniform(0.0, 0.8)
     while process.poll() is None and time.monotonic() < end:
         time.sleep(0.005)
-    # a file that is being written is there for a few thousandths of a second
+    # an unfinished file exists for a few milliseconds
     while moment == "saving" and process.poll() is None and not unfinished(folder):
         pass
 
@@ -73,11 +73,11 @@ def unfinished(folder):
     return any(name.endswith(".unfinished") for name in os.listdir(folder))
 
 
-def killed_until_done(pairs, out, moments, rng):
-    """Kill a run at each of the moments, then let it end; return how it was hit."""
+def kill_until_done(pairs, out, moments, rng):
+    """Kill a run at each of the moments, then let it end; count the kills."""
     hits = {"kills": 0, "while saving": 0}
     for moment in [*moments, None]:
-        process = started(pairs, out)
+        process = start(pairs, out)
         if moment is not None:
             wait_for(process, out.with_suffix(".run"), moment, rng)
             process.send_signal(signal.SIGKILL)
@@ -101,29 +101,29 @@ def assert_the_same(whole, killed):
     assert logs[0] == logs[1]
 
 
-def killed_so_often(pairs, folder, kills):
-    """Kill runs until they were hit so often; each must end as if nothing had been."""
+def kill_repeatedly(pairs, folder, kills):
+    """Kill runs until there were so many kills; each run must end as an undisturbed one."""
     whole = folder / "whole.regard"
-    assert started(pairs, whole).wait() == 0
+    assert start(pairs, whole).wait() == 0
     rng = random.Random(int(os.environ["REGARD_SEED"]))
     total = {"kills": 0, "while saving": 0, "runs": 0}
     while total["kills"] < kills or not total["while saving"]:
         killed = folder / f"{total['runs']}.regard"
-        hits = killed_until_done(pairs, killed, rng.sample(MOMENTS, 3), rng)
+        hits = kill_until_done(pairs, killed, rng.sample(MOMENTS, 3), rng)
         assert_the_same(whole, killed)
         total = {name: total[name] + hits.get(name, 1) for name in total}
     return total
 
 
-def test_a_command_that_was_killed_ends_in_the_same_bytes(pairs, tmp_path):
-    assert killed_so_often(pairs, tmp_path, 3)["kills"] >= 3
+def test_a_killed_and_resumed_command_ends_in_the_same_bytes(pairs, tmp_path):
+    assert kill_repeatedly(pairs, tmp_path, 3)["kills"] >= 3
 
 
 @pytest.mark.slow
 def test_a_command_that_was_killed_fifty_times_ends_in_the_same_bytes(
     pairs, tmp_path, record_property
 ):
-    total = killed_so_often(pairs, tmp_path, 50)
+    total = kill_repeatedly(pairs, tmp_path, 50)
     assert total["kills"] >= 50
     for name, count in total.items():
         record_property(name, count)

@@ -7,7 +7,7 @@ import numpy as np
 
 
 def sigmoid(x):
-    """1 / (1 + exp(−x)), written as exp(−log(1 + exp(−x))) so that nothing overflows."""
+    """1 / (1 + exp(−x)), written as exp(−log(1 + exp(−x))) which cannot overflow."""
     return np.exp(-np.logaddexp(0.0, -x))
 
 

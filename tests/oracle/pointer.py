@@ -1,4 +1,4 @@
-"""Writing or copying, as See et al. 2017 have it: NumPy, float64.
+"""Pointer-generator, as in See et al. 2017: NumPy, float64.
 
 Imports neither torch nor regard.
 """

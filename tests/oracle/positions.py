@@ -1,4 +1,4 @@
-"""Where a word stands, as the papers write it: NumPy, float64. Imports neither torch nor regard."""
+"""Position encodings as in the papers: NumPy, float64. Imports neither torch nor regard."""
 
 import numpy as np
 

@@ -47,7 +47,7 @@ def stops(page):
     return places
 
 
-def test_the_tab_key_goes_everywhere_in_the_order_of_reading_and_shows_where_it_is(visit):
+def test_the_tab_key_follows_reading_order_with_visible_focus(visit):
     page = visit()
     assert focused(page) == "text"
     page.write("1234")
@@ -59,7 +59,7 @@ def test_the_tab_key_goes_everywhere_in_the_order_of_reading_and_shows_where_it_
     assert places[-4:] == ["copy-text", "copy-svg", "copy-json", "summary"]
 
 
-def test_a_word_is_changed_a_look_pinned_and_both_undone_by_keyboard_alone(visit):
+def test_tokens_and_pins_can_be_changed_and_undone_by_keyboard_alone(visit):
     page = visit()
     keys = page.page.keyboard
     page.type("1234")
@@ -120,7 +120,7 @@ def test_the_arrow_keys_reach_every_cell_and_label_of_the_map(visit):
     assert focused(page) == f"rowheader:{rows - 1}"
 
 
-def test_the_focus_comes_home_from_a_menu_though_the_map_was_drawn_anew(visit):
+def test_the_focus_returns_from_a_menu_after_the_map_is_redrawn(visit):
     page = visit()
     page.write("123")
     page.page.locator('.heatmap [role="rowheader"] >> nth=1').focus()
@@ -132,7 +132,7 @@ def test_the_focus_comes_home_from_a_menu_though_the_map_was_drawn_anew(visit):
     assert focused(page) == ":1"
 
 
-def test_a_look_is_pinned_from_the_menu_and_set_free_again(visit):
+def test_attention_can_be_pinned_and_released_from_the_menu(visit):
     page = visit()
     page.write("1234")
     page.page.locator('#tokens button[data-target="0"]').press("Enter")
@@ -166,7 +166,7 @@ def test_on_a_phone_the_page_never_scrolls_sideways(visit):
     assert box["x"] + box["width"] <= 360
 
 
-def test_a_finger_points_first_and_pins_with_a_second_tap(visit):
+def test_a_first_tap_points_and_a_second_tap_pins(visit):
     page = visit(width=360, height=740, has_touch=True)
     page.write("1234")
     page.page.tap(cell(1, 2))
@@ -210,7 +210,7 @@ def test_colors_follow_the_system_until_the_switch_is_used(visit):
     assert background(visit()) == light
 
 
-def test_the_interface_is_chinese_where_the_browser_is_and_can_be_switched(visit):
+def test_the_interface_follows_the_browser_language_and_can_be_switched(visit):
     page = visit(locale="zh-CN")
     page.write("1234")
     assert page.page.get_attribute("html", "lang") == "zh-Hans"
@@ -228,7 +228,7 @@ def test_the_interface_is_chinese_where_the_browser_is_and_can_be_switched(visit
     assert "from" in page.page.get_attribute(cell(0, 0), "aria-label")
 
 
-def test_both_languages_say_all_of_it(visit):
+def test_both_languages_have_every_message(visit):
     page = visit()
     missing = page.page.evaluate(
         """async () => {
@@ -246,7 +246,7 @@ def test_both_languages_say_all_of_it(visit):
     assert missing[1:] == [[], []]
 
 
-def test_arabic_stands_in_its_own_direction_and_spaces_can_be_seen(visit):
+def test_arabic_keeps_its_direction_and_spaces_are_visible(visit):
     page = visit()
     page.choose("arabic")
     page.write("خب ت")

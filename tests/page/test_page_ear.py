@@ -9,7 +9,7 @@ def label(page, selector):
     return page.page.get_attribute(selector, "aria-label")
 
 
-def test_the_end_of_an_output_is_a_word_to_the_ear(visit):
+def test_a_screen_reader_reads_the_end_of_an_output_as_a_word(visit):
     page = visit()
     page.write("1234")
     end = '#tokens button[data-target="4"]'
@@ -36,7 +36,7 @@ def focused(page):
     return page.page.evaluate("document.activeElement.id || document.activeElement.tagName")
 
 
-def test_undo_and_redo_hand_the_focus_on_when_nothing_is_left_for_them(visit):
+def test_undo_and_redo_pass_on_the_focus_when_they_are_exhausted(visit):
     page = visit()
     page.write("1234")
     page.take(3, "8")
@@ -49,7 +49,7 @@ def test_undo_and_redo_hand_the_focus_on_when_nothing_is_left_for_them(visit):
     page.see("focus-handed-on")
 
 
-def test_the_tree_is_also_a_list_that_can_be_heard(visit, models):
+def test_the_search_tree_is_also_a_list_for_screen_readers(visit, models):
     page = visit()
     page.write("1234")
     page.page.click("#search-details summary")
@@ -83,7 +83,7 @@ def test_a_deep_tree_nests_only_where_it_forks(visit):
     assert (depth, items) == (1, 3)
 
 
-def test_what_was_copied_is_no_longer_told_of_another_text(visit):
+def test_a_copy_announcement_is_cleared_for_another_text(visit):
     page = visit()
     page.write("1234")
     page.copied("text")
@@ -94,7 +94,7 @@ def test_what_was_copied_is_no_longer_told_of_another_text(visit):
     assert page.text("#copy-status") == ""
 
 
-def test_a_refusal_is_english_in_the_chinese_page_too(visit):
+def test_a_server_error_is_english_in_the_chinese_page_too(visit):
     page = visit(locale="zh-CN")
     page.page.fill("#text", "1" * 201)
     page.page.wait_for_selector("#error:not(:empty)")

@@ -25,7 +25,7 @@ def listened(page):
     return texts
 
 
-def test_what_an_input_method_composes_is_asked_for_when_it_is_written(visit):
+def test_text_of_an_input_method_is_translated_when_composition_ends(visit):
     page = visit()
     texts = listened(page)
     page.page.clock.install()
@@ -62,7 +62,7 @@ def test_a_composition_that_begins_in_a_pause_waits_for_its_end(visit):
     assert texts == ["31"]
 
 
-def test_a_small_beam_is_all_that_the_page_offers_and_asks_for(visit, models):
+def test_the_page_offers_and_requests_only_small_beams(visit, models):
     assert models["arabic"].settings.search.beam_size == 1
     with serving({"arabic": models["arabic"]}, beam_size=2) as (address, _):
         page = visit(address)
@@ -72,7 +72,7 @@ def test_a_small_beam_is_all_that_the_page_offers_and_asks_for(visit, models):
         page.see("small-beam")
 
 
-def test_a_models_own_beam_is_offered_though_it_is_larger_than_others_may_be(visit, models):
+def test_a_models_default_beam_is_offered_even_if_it_is_larger(visit, models):
     assert models["bahdanau2015"].settings.search.beam_size == 5
     with serving({"bahdanau2015": models["bahdanau2015"]}, beam_size=2) as (address, _):
         page = visit(address)
@@ -81,7 +81,7 @@ def test_a_models_own_beam_is_offered_though_it_is_larger_than_others_may_be(vis
         assert "8" not in page.page.locator("#beam-size option").all_text_contents()
 
 
-def test_more_lines_than_a_request_may_hold_are_asked_for_in_portions(visit, models):
+def test_many_lines_are_split_into_several_requests(visit, models):
     with serving({"bahdanau2015": models["bahdanau2015"]}, lines=3) as (address, _):
         page = visit(address)
         texts = listened(page)
@@ -98,7 +98,7 @@ def test_more_lines_than_a_request_may_hold_are_asked_for_in_portions(visit, mod
         page.see("portions")
 
 
-def test_the_line_with_the_cursor_is_shown(visit):
+def test_the_line_with_the_cursor_is_displayed(visit):
     page = visit()
     page.write("1234\n9870")
     assert others(page) == ["4321", "0789"]
@@ -111,7 +111,7 @@ def test_the_line_with_the_cursor_is_shown(visit):
     page.see("cursor-moved")
 
 
-def test_moving_within_a_line_or_selecting_all_asks_for_nothing(visit):
+def test_moving_within_a_line_or_selecting_all_sends_no_request(visit):
     page = visit()
     page.write("1234\n9870")
     others(page)

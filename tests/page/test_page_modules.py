@@ -29,7 +29,7 @@ def test_colors_and_percentages_are_those_of_the_files(visit):
     assert on_page == [[list(ramp(w)), list(ink(ramp(w))), percent(max(w, 0))] for w in weights]
 
 
-def test_two_outputs_differ_in_what_no_common_subsequence_holds(visit):
+def test_differences_of_two_outputs_are_outside_their_common_subsequence(visit):
     removed, added = visit().page.evaluate(
         """async () => {
             const { tokenDiff } = await import("./token_diff.js");
@@ -40,7 +40,7 @@ def test_two_outputs_differ_in_what_no_common_subsequence_holds(visit):
     assert (removed, added) == ([1, 3], [1, 4])
 
 
-def test_a_copy_is_sent_back_as_the_unknown_symbol_it_stands_for(visit):
+def test_a_copied_token_is_sent_back_as_the_unknown_token(visit):
     fields = visit().page.evaluate(
         """async () => {
             const { NO_EDITS, forceOutput, removeChange, replaceToken, requestFields } =

@@ -19,9 +19,7 @@ def forced(models, name, source, tokens):
     ("name", "source"),
     [("bahdanau2015", "1234"), ("vaswani2017", "31415"), ("many-heads", "abcj"), ("arabic", "خبت")],
 )
-def test_the_weights_and_scores_of_the_page_are_those_of_a_forced_output(
-    visit, models, name, source
-):
+def test_weights_and_scores_of_the_page_equal_those_of_forced_decoding(visit, models, name, source):
     page = visit()
     page.choose(name)
     page.write(source)
@@ -43,7 +41,7 @@ def weights_of(svg):
     return weights.reshape(-1, columns)
 
 
-def test_after_a_change_the_numbers_are_those_of_the_changed_output(visit, models):
+def test_numbers_after_a_change_are_those_of_the_changed_output(visit, models):
     page = visit()
     page.write("1234")
     page.take(1, "7")
@@ -54,7 +52,7 @@ def test_after_a_change_the_numbers_are_those_of_the_changed_output(visit, model
     np.testing.assert_allclose(page.scores(), again.token_scores, **SCORES)
 
 
-def test_every_layer_and_head_and_each_average_is_the_models(visit, models):
+def test_every_layer_head_and_average_equals_the_models(visit, models):
     page = visit()
     page.choose("many-heads")
     page.write("abcj")
@@ -73,7 +71,7 @@ def test_every_layer_and_head_and_each_average_is_the_models(visit, models):
     page.see("layers-and-heads")
 
 
-def test_layers_and_heads_are_asked_for_when_one_of_them_is_chosen(visit):
+def test_layers_and_heads_are_requested_when_one_is_selected(visit):
     page = visit()
     requests = []
     page.page.on("request", lambda one: one.post_data and requests.append(one.post_data_json))
@@ -99,7 +97,7 @@ def test_layers_and_heads_are_asked_for_when_one_of_them_is_chosen(visit):
     assert page.page.is_hidden("#layer-head")
 
 
-def test_no_map_stands_under_the_name_of_a_layer_that_did_not_come(visit, models):
+def test_a_missing_layer_has_no_attention_map(visit, models):
     with serving({"many-heads": models["many-heads"]}) as (address, stop):
         page = visit(address)
         page.write("abcj")
@@ -113,7 +111,7 @@ def test_no_map_stands_under_the_name_of_a_layer_that_did_not_come(visit, models
         page.see("no-such-layer")
 
 
-def test_the_influence_is_the_gradients_beside_the_attention(visit, models):
+def test_influence_by_gradient_is_displayed_beside_attention(visit, models):
     page = visit()
     page.write("1234")
     with page.answered():
@@ -129,7 +127,7 @@ def test_the_influence_is_the_gradients_beside_the_attention(visit, models):
     page.see("attention-and-influence")
 
 
-def test_a_model_without_attention_says_so_and_shows_what_moved_it(visit, models):
+def test_a_model_without_attention_says_so_and_displays_influence(visit, models):
     page = visit()
     page.choose("cho2014")
     page.write("1234")

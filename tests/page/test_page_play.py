@@ -6,7 +6,7 @@ from regard.translator import Translator
 from small_models import SOURCE, saved, side
 
 
-def test_typing_translates_without_a_button_and_says_so_to_a_screen_reader(visit):
+def test_typing_translates_without_a_button_and_notifies_a_screen_reader(visit):
     page = visit()
     assert page.page.get_by_label("Your text", exact=True).get_attribute("id") == "text"
     page.see("empty")
@@ -18,7 +18,7 @@ def test_typing_translates_without_a_button_and_says_so_to_a_screen_reader(visit
     page.see("typed")
 
 
-def test_an_emptied_field_empties_the_answer(visit):
+def test_an_empty_input_clears_the_output(visit):
     page = visit()
     page.write("1234")
     page.page.fill("#text", "  ")
@@ -43,7 +43,7 @@ def test_pointing_at_a_cell_lights_up_its_two_words_and_reads_its_weight(visit):
     assert page.page.locator("#tokens .highlighted").count() == 0
 
 
-def test_where_the_weight_would_be_read_out_of_sight_it_stands_at_the_cell(visit):
+def test_a_weight_appears_at_the_cell_if_its_usual_place_is_out_of_sight(visit):
     page = visit(height=300)
     page.write("1234")
     page.page.hover(cell(4, 0))
@@ -51,7 +51,7 @@ def test_where_the_weight_would_be_read_out_of_sight_it_stands_at_the_cell(visit
     assert page.text("#tooltip") == page.text("#readout")
 
 
-def test_pointing_at_a_written_token_tints_what_was_read_by_its_weights(visit):
+def test_pointing_at_an_output_token_tints_the_source_by_its_weights(visit):
     page = visit()
     page.write("1234")
     page.page.hover('#tokens button[data-target="0"]')
@@ -61,7 +61,7 @@ def test_pointing_at_a_written_token_tints_what_was_read_by_its_weights(visit):
     assert tints == page.weights()[0]
 
 
-def test_another_word_is_taken_and_the_rest_is_decoded_anew(visit, models):
+def test_an_alternative_token_is_forced_and_the_rest_is_decoded_again(visit, models):
     page = visit()
     page.write("1234")
     page.page.click('#tokens button[data-target="1"]')
@@ -86,7 +86,7 @@ def test_another_word_is_taken_and_the_rest_is_decoded_anew(visit, models):
     page.see("word-changed")
 
 
-def test_a_copy_before_a_change_stays_a_copy_and_its_letter_is_another_word(visit):
+def test_a_copied_unknown_before_a_change_stays_a_copy(visit):
     unsure = Translator(saved("bahdanau2015", seed=3, sides=(side(SOURCE), side(SOURCE))))
     with serving({"unsure": unsure}) as (address, _):
         page = visit(address)
@@ -106,7 +106,7 @@ def test_a_copy_before_a_change_stays_a_copy_and_its_letter_is_another_word(visi
         assert page.scores() == list(again.token_scores)
 
 
-def test_a_pinned_step_looks_there_and_nowhere_else(visit, models):
+def test_a_pinned_step_attends_to_its_source_token_alone(visit, models):
     page = visit()
     page.write("1234")
     page.pin(0, 1)
@@ -121,7 +121,7 @@ def test_a_pinned_step_looks_there_and_nowhere_else(visit, models):
     assert page.page.locator(".chip").count() == 0
 
 
-def test_changes_are_undone_and_done_again_and_taken_away_one_by_one(visit):
+def test_changes_can_be_undone_redone_and_removed_one_by_one(visit):
     page = visit()
     page.write("1234")
     page.take(3, "8")
@@ -148,7 +148,7 @@ def test_changes_are_undone_and_done_again_and_taken_away_one_by_one(visit):
     assert page.text() == "4321"
 
 
-def test_the_first_of_two_changes_is_put_back_and_the_second_stays(visit):
+def test_the_first_of_two_changes_can_be_removed_without_the_second(visit):
     page = visit()
     page.write("1234")
     page.take(0, "9")
@@ -161,7 +161,7 @@ def test_the_first_of_two_changes_is_put_back_and_the_second_stays(visit):
     assert page.page.locator(".chip").count() == 1
 
 
-def test_ctrl_z_in_the_text_field_is_the_fields_own(visit):
+def test_ctrl_z_in_the_text_field_undoes_typing_only(visit):
     page = visit()
     page.write("1234")
     page.take(0, "9")
@@ -170,7 +170,7 @@ def test_ctrl_z_in_the_text_field_is_the_fields_own(visit):
     assert page.page.is_enabled("#undo")
 
 
-def test_an_output_can_end_earlier_or_go_on(visit):
+def test_an_output_can_be_ended_earlier_or_continued(visit):
     page = visit()
     page.write("1234")
     page.take(3, "</s>")
@@ -182,7 +182,7 @@ def test_an_output_can_end_earlier_or_go_on(visit):
     assert page.tokens()[:5] == ["4", "3", "2", "1", "7"]
 
 
-def test_one_of_the_best_outputs_is_looked_at_and_given_back(visit, models):
+def test_an_n_best_output_can_be_selected_and_deselected(visit, models):
     page = visit()
     page.write("1234")
     best = models["bahdanau2015"].translate("1234", beam_size=5, nbest=5).alternatives
@@ -198,7 +198,7 @@ def test_one_of_the_best_outputs_is_looked_at_and_given_back(visit, models):
     assert page.text() == "4321"
 
 
-def test_the_tree_has_every_branch_and_the_chosen_way_is_the_strongest(visit, models):
+def test_the_search_tree_has_every_branch_and_emphasizes_the_selected_path(visit, models):
     page = visit()
     page.write("1234")
     page.page.click("#search-details summary")
@@ -212,7 +212,7 @@ def test_the_tree_has_every_branch_and_the_chosen_way_is_the_strongest(visit, mo
     page.see("tree")
 
 
-def test_each_of_several_lines_is_translated_and_the_chosen_one_is_shown(visit):
+def test_each_line_is_translated_and_the_selected_one_is_displayed(visit):
     page = visit()
     page.write("1234\n\n9870\n31")
     page.page.wait_for_function("() => document.querySelectorAll('#lines li').length === 3")
@@ -232,7 +232,7 @@ def test_each_of_several_lines_is_translated_and_the_chosen_one_is_shown(visit):
     assert lines[:3] == ["4321", "", "0789"]
 
 
-def test_another_model_answers_and_its_changes_wait_for_its_return(visit):
+def test_changes_are_restored_after_switching_models_and_back(visit):
     page = visit()
     page.write("1234")
     page.take(3, "8")
@@ -247,7 +247,7 @@ def test_another_model_answers_and_its_changes_wait_for_its_return(visit):
     assert page.text() == "4328"
 
 
-def test_what_is_copied_is_said(visit):
+def test_copying_to_the_clipboard_is_announced(visit):
     page = visit()
     page.write("1234")
     assert page.copied("text") == "4321"
@@ -257,7 +257,7 @@ def test_what_is_copied_is_said(visit):
     page.see("copied")
 
 
-def test_where_the_clipboard_is_closed_the_old_way_copies(visit):
+def test_copying_works_without_the_clipboard_api(visit):
     page = visit()
     page.write("1234")
     page.page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(); }")

@@ -27,7 +27,7 @@ def problem(page, text):
     return page.text("#error")
 
 
-def test_a_line_that_is_too_long_is_refused_in_the_servers_own_sentence(visit, address):
+def test_a_line_that_is_too_long_gets_the_servers_error_message(visit, address):
     page = visit()
     page.write("987")
     page.page.fill("#text", "1" * 201)
@@ -41,7 +41,7 @@ def test_a_line_that_is_too_long_is_refused_in_the_servers_own_sentence(visit, a
     assert page.text("#error") == ""
 
 
-def test_a_line_that_is_refused_says_so_at_its_place_and_the_others_are_translated(visit):
+def test_a_refused_line_has_its_error_in_place_and_others_are_translated(visit):
     page = visit()
     page.write("1234\n" + "1" * 201 + "\n9870\n" + "2" * 202 + "\n5678")
     page.page.wait_for_function("() => document.querySelectorAll('#lines .refused').length === 2")
@@ -54,7 +54,7 @@ def test_a_line_that_is_refused_says_so_at_its_place_and_the_others_are_translat
     page.see("lines-refused")
 
 
-def test_a_change_stays_though_another_line_is_refused(visit, models):
+def test_a_change_survives_the_refusal_of_another_line(visit, models):
     page = visit()
     page.write("1" * 201 + "\n1234")
     page.page.wait_for_selector("#lines .refused")
@@ -68,7 +68,7 @@ def test_a_change_stays_though_another_line_is_refused(visit, models):
     page.see("changed-beside-a-refused-line")
 
 
-def test_a_server_that_was_stopped_is_told_and_asked_again(visit, models):
+def test_a_stopped_server_is_reported_and_retried(visit, models):
     with serving({"bahdanau2015": models["bahdanau2015"]}) as (address, stop):
         page = visit(address)
         page.write("1234")
@@ -82,7 +82,7 @@ def test_a_server_that_was_stopped_is_told_and_asked_again(visit, models):
         assert page.text("#error") == "无法连接服务器，它可能已停止。"  # noqa: RUF001
 
 
-def test_a_slow_answer_shows_that_the_page_works(visit, slow):
+def test_a_slow_response_shows_a_busy_indicator(visit, slow):
     with serving({"slow": slow.translator}) as (address, _):
         page = visit(address)
         page.page.fill("#text", "abc")
@@ -95,7 +95,7 @@ def test_a_slow_answer_shows_that_the_page_works(visit, slow):
         assert page.page.get_attribute("#output", "aria-busy") == "false"
 
 
-def test_an_answer_that_is_out_of_date_is_dropped(visit, slow):
+def test_an_outdated_response_is_dropped(visit, slow):
     with serving({"slow": slow.translator}) as (address, _):
         page = visit(address)
         page.page.fill("#text", "abc")
@@ -109,7 +109,7 @@ def test_an_answer_that_is_out_of_date_is_dropped(visit, slow):
         assert page.output("responses") == "1"
 
 
-def test_a_full_queue_is_asked_again_by_itself(visit, slow):
+def test_a_request_to_a_full_queue_is_retried_automatically(visit, slow):
     limits = {"queue_lines": 1, "lines": 1, "batch_lines": 1}
     with serving({"slow": slow.translator}, **limits) as (address, _):
         page = visit(address)
@@ -150,7 +150,7 @@ IMPOSSIBLE = """() => {
 }"""
 
 
-def test_a_change_that_cannot_be_is_taken_back_with_a_sentence(visit):
+def test_an_impossible_change_is_undone_with_a_message(visit):
     page = visit()
     page.choose("many-heads")
     page.write("abcj")
@@ -168,7 +168,7 @@ def test_a_change_that_cannot_be_is_taken_back_with_a_sentence(visit):
     page.see("taken-back-in-chinese")
 
 
-def test_what_is_shown_after_a_refused_change_is_what_the_change_before_it_made(visit, models):
+def test_the_output_after_a_refused_change_is_that_of_the_previous_change(visit, models):
     page = visit()
     page.write("1234")
     page.page.evaluate(IMPOSSIBLE)
@@ -189,7 +189,7 @@ def test_what_is_shown_after_a_refused_change_is_what_the_change_before_it_made(
     page.see("taken-back-to-the-change-before")
 
 
-def test_a_change_that_was_not_answered_is_not_shown_as_made(visit, models):
+def test_a_change_without_a_response_is_not_displayed_as_applied(visit, models):
     with serving({"bahdanau2015": models["bahdanau2015"]}) as (address, stop):
         page = visit(address)
         page.write("1234")
@@ -201,7 +201,7 @@ def test_a_change_that_was_not_answered_is_not_shown_as_made(visit, models):
         assert page.page.locator(".chip").count() == 0
 
 
-def test_what_looks_like_markup_is_only_text(visit):
+def test_markup_in_a_text_is_escaped(visit):
     page = visit()
     page.write("12\n<b>1</b><img src=x onerror=alert(1)>")
     assert page.page.locator("main b, main img").count() == 0
@@ -210,7 +210,7 @@ def test_what_looks_like_markup_is_only_text(visit):
     page.see("markup")
 
 
-def test_what_the_model_noted_is_shown(visit):
+def test_notes_of_the_model_are_displayed(visit):
     page = visit()
     page.write("xyz")
     assert "All tokens of the source are unknown" in page.text("#notes")

@@ -93,7 +93,7 @@ def expected(translators):
 
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("name", PRESETS)
-def test_an_answer_is_the_librarys_to_the_last_bit(client, expected, name, search):
+def test_a_response_equals_the_librarys_to_the_last_bit(client, expected, name, search):
     options = {"model": name, "attention": True, "layers": True, "influence": True}
     options |= SEARCHES[search]
     response = post(client, text=LINES, **options)
@@ -101,7 +101,7 @@ def test_an_answer_is_the_librarys_to_the_last_bit(client, expected, name, searc
 
 
 @pytest.mark.parametrize("name", LOOKS)
-def test_a_pinned_step_looks_where_it_has_to(client, translators, name):
+def test_a_pinned_step_attends_to_its_source_token(client, translators, name):
     response = post(client, text="abcde", model=name, layers=True, pin={"0": 4, "2": 1})
     (got,) = response["translations"]
     assert got == expected_json(translators[name].translate("abcde", pin={0: 4, 2: 1}), True)
@@ -110,7 +110,7 @@ def test_a_pinned_step_looks_where_it_has_to(client, translators, name):
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_given_targets_are_scored_as_the_library_does(client, translators, name):
+def test_given_targets_are_scored_as_by_the_library(client, translators, name):
     pairs = [("abc", "klm"), ("jj", ["o", "p", "q"]), ("f", ""), ("abc", ["k", None, "?"])]
     body = [{"source": source, "target": target} for source, target in pairs]
     options = {"pairs": body, "model": name, "layers": True, "influence": True}
@@ -121,7 +121,7 @@ def test_given_targets_are_scored_as_the_library_does(client, translators, name)
         assert len(got["token_scores"]) == len(got["tokens"]) + 1
 
 
-def test_what_was_not_asked_for_is_not_expected_json(client):
+def test_only_requested_fields_are_in_the_json(client):
     (got,) = post(client, text="abc", max_length=9, min_length=9)["translations"]
     plain = {
         "source",
@@ -140,7 +140,7 @@ def test_what_was_not_asked_for_is_not_expected_json(client):
     assert "layers" not in got
 
 
-def test_layers_and_heads_are_told_where_they_are_asked_for(client, translators):
+def test_layers_and_heads_are_returned_on_request(client, translators):
     translation = translators["vaswani2017"].translate("abc")
     ask = {"text": "abc", "model": "vaswani2017"}
     (mean,) = post(client, **ask, attention=True)["translations"]
@@ -176,7 +176,7 @@ def test_weights_are_written_row_by_row(translators, monkeypatch):
     assert max(map(len, written)) < len(whole) / 8
 
 
-def test_an_unknown_symbol_can_be_taken_back_as_it_was(serve):
+def test_an_unknown_token_can_be_sent_back_as_a_prefix(serve):
     sides = side(SOURCE), side(SOURCE)
     client = serve({"m": Translator(saved(seed=3, sides=sides))})
     (first,) = post(client, text="abcj", nbest=2, influence=True)["translations"]
@@ -192,7 +192,7 @@ def test_an_unknown_symbol_can_be_taken_back_as_it_was(serve):
     assert scored["text"] == "�" * 9
 
 
-def test_a_text_is_one_line_and_no_lines_have_no_answer(client):
+def test_a_text_is_one_line_and_an_empty_list_has_no_translations(client):
     assert [x["source"] for x in post(client, text="abc")["translations"]] == ["abc"]
     assert post(client, text=[])["translations"] == []
     assert post(client, "/v1/rescore", pairs=[])["translations"] == []
@@ -204,7 +204,7 @@ def test_without_a_name_the_first_model_answers(client):
     assert post(client, text="abc", model=None)["model"] == first
 
 
-def test_many_clients_at_once_get_what_each_would_get_alone(client, expected):
+def test_concurrent_clients_get_the_same_as_a_single_one(client, expected):
     """Different models, lines and options, so that neighbours in a batch are strangers."""
     generator = random.Random(5)
     kinds = [(name, search) for name in PRESETS for search in SEARCHES]
@@ -231,7 +231,7 @@ def test_many_clients_at_once_get_what_each_would_get_alone(client, expected):
             assert got == {key: x for key, x in alone[line].items() if key not in left_out}
 
 
-def test_models_tell_what_they_are_and_what_may_be_asked(client, translators):
+def test_models_describe_themselves_and_their_options(client, translators):
     response = client.get("/v1/models").json()
     assert [model["name"] for model in response["models"]] == list(PRESETS)
     for model in response["models"]:
@@ -251,7 +251,7 @@ def test_models_tell_what_they_are_and_what_may_be_asked(client, translators):
     assert response["limits"]["lines"] == 256
 
 
-def test_every_search_setting_may_be_requested_within_the_bounds_that_it_declares(client):
+def test_every_search_setting_can_be_requested_within_its_bounds(client):
     schema = client.get("/openapi.json").json()["components"]["schemas"]["TranslateRequest"]
     fields = schema["properties"]
     entries = {entry.name: entry for entry in document(SearchConfig)}

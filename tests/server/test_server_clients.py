@@ -38,7 +38,7 @@ def whole(body):
     return f"{HEAD}Content-Length: {len(text)}\r\n\r\n{text}"
 
 
-def test_a_queue_that_is_full_asks_to_come_again(serve, slow, eventually):
+def test_a_full_queue_answers_429_with_retry_after(serve, slow, eventually):
     translator, held = slow()
     client = serve({"m": translator}, queue_lines=4, lines=4, batch_lines=1)
     worker = client.app.state.service.worker
@@ -63,7 +63,7 @@ def test_a_queue_that_is_full_asks_to_come_again(serve, slow, eventually):
     assert worker.queued_lines == 0
 
 
-def test_what_waits_is_answered_together_and_in_turn(serve, slow, eventually):
+def test_queued_requests_are_batched_in_order(serve, slow, eventually):
     translator, held = slow()
     client = serve({"m": translator}, batch_lines=3)
     worker = client.app.state.service.worker
@@ -81,7 +81,7 @@ def test_what_waits_is_answered_together_and_in_turn(serve, slow, eventually):
     assert [[x["source"] for x in one] for one in translations] == [["a"], list("bcdef"), ["g"]]
 
 
-def test_lines_are_answered_alone_where_batching_is_off(serve, slow):
+def test_lines_are_translated_one_by_one_without_batching(serve, slow):
     translator, held = slow()
     held.go.set()
     client = serve({"m": translator}, batch_lines=1)
@@ -89,7 +89,7 @@ def test_lines_are_answered_alone_where_batching_is_off(serve, slow):
     assert held.batches == [["a"], ["b"], ["c"]]
 
 
-def test_a_request_that_takes_too_long_is_given_up(serve, slow):
+def test_a_request_that_takes_too_long_times_out(serve, slow):
     translator, held = slow()
     client = serve({"m": translator}, seconds=1, batch_lines=1)
     start = time.monotonic()
@@ -106,14 +106,14 @@ def test_a_request_that_takes_too_long_is_given_up(serve, slow):
     assert held.batches == [["abc"], ["a"]]
 
 
-def test_the_deadline_is_also_that_of_a_rescoring(serve, slow):
+def test_rescoring_has_the_same_timeout(serve, slow):
     translator, _ = slow()
     client = serve({"m": translator}, seconds=0.2)
     pairs = [{"source": "a", "target": "k"}]
     problem(client.post("/v1/rescore", json={"pairs": pairs}), 504)
 
 
-def test_a_body_that_comes_too_slowly_is_given_up_and_holds_nobody(serve):
+def test_a_slow_body_times_out_without_blocking_others(serve):
     client = serve(seconds=1.5)
     with raw(client, f"{HEAD}Content-Length: 15\r\n\r\n" + '{"text"') as slow:
         assert client.post("/v1/translate", json={"text": "abc"}).status_code == 200
@@ -126,7 +126,7 @@ def test_a_body_that_comes_too_slowly_is_given_up_and_holds_nobody(serve):
     assert "The request took longer than 1.5 seconds." in answer
 
 
-def test_more_open_requests_than_lines_may_wait_are_turned_away(serve, eventually):
+def test_open_requests_beyond_the_queue_limit_are_rejected(serve, eventually):
     client = serve(queue_lines=2, lines=2)
     half = f"{HEAD}Content-Length: 15\r\n\r\n" + '{"text"'
     with raw(client, half), raw(client, half):
@@ -139,7 +139,7 @@ def test_more_open_requests_than_lines_may_wait_are_turned_away(serve, eventuall
     assert client.post("/v1/translate", json={"text": "abc"}).status_code == 200
 
 
-def test_headers_that_never_end_are_given_up(serve, monkeypatch):
+def test_endless_headers_time_out(serve, monkeypatch):
     monkeypatch.setattr("regard.server.timeouts.HEADER_TIMEOUT", 0.3)
     client = serve()
     with raw(client, "GET /healthz HTTP/1.1\r\nX: ") as slow:
@@ -173,7 +173,7 @@ def unread(client):
     return sum(left)
 
 
-def test_a_client_that_takes_nothing_of_its_answer_is_let_go(serve, eventually):
+def test_a_client_that_reads_nothing_is_disconnected(serve, eventually):
     client = serve(stall_seconds=1)
     with silent(client):
         eventually(lambda: unread(client) > 100_000, 60)
@@ -181,7 +181,7 @@ def test_a_client_that_takes_nothing_of_its_answer_is_let_go(serve, eventually):
         assert client.get("/healthz").status_code == 200
 
 
-def test_a_client_that_takes_its_answer_slowly_gets_all_of_it(serve, eventually):
+def test_a_slow_client_gets_its_whole_response(serve, eventually):
     client = serve(stall_seconds=3)
     with silent(client) as slow:
         eventually(lambda: unread(client) > 100_000, 60)
@@ -197,7 +197,7 @@ def test_a_client_that_takes_its_answer_slowly_gets_all_of_it(serve, eventually)
     assert len(json.loads(answer.partition(b"\r\n\r\n")[2])["translations"]) == 12
 
 
-def test_a_server_that_stops_lets_a_client_go_that_takes_nothing(serve, eventually):
+def test_a_stopping_server_disconnects_a_client_that_reads_nothing(serve, eventually):
     client = serve(stall_seconds=1)
     with silent(client):
         eventually(lambda: unread(client) > 100_000, 60)
@@ -205,7 +205,7 @@ def test_a_server_that_stops_lets_a_client_go_that_takes_nothing(serve, eventual
         eventually(lambda: not client.server.server_state.connections)
 
 
-def test_a_client_that_hangs_up_is_not_worked_for(serve, slow, eventually):
+def test_requests_of_a_disconnected_client_are_cancelled(serve, slow, eventually):
     translator, held = slow()
     client = serve({"m": translator}, batch_lines=1)
     worker = client.app.state.service.worker
@@ -217,7 +217,7 @@ def test_a_client_that_hangs_up_is_not_worked_for(serve, slow, eventually):
     assert held.batches == [["abc"], ["a"]]
 
 
-def test_a_client_that_hangs_up_in_its_body_is_forgotten(serve, eventually, caplog):
+def test_a_client_that_disconnects_within_its_body_is_dropped(serve, eventually, caplog):
     client = serve()
     with raw(client, f"{HEAD}Content-Length: 15\r\n\r\n" + '{"text"'):
         pass
@@ -227,7 +227,7 @@ def test_a_client_that_hangs_up_in_its_body_is_forgotten(serve, eventually, capl
 
 
 @pytest.mark.parametrize("with_length", [True, False], ids=["with its length", "in chunks"])
-def test_a_hundred_megabytes_are_refused_and_not_kept(serve, with_length):
+def test_a_body_of_a_hundred_megabytes_is_refused_and_not_stored(serve, with_length):
     client = serve()
     part, count = b'"' + b"x" * 999_998 + b'"', 100
     sizes = []
@@ -247,7 +247,7 @@ def test_a_hundred_megabytes_are_refused_and_not_kept(serve, with_length):
     assert max(sizes) - sizes[0] < 20e6
 
 
-def test_a_client_that_asks_before_it_sends_need_not_send(serve):
+def test_a_client_with_expect_100_continue_is_refused_before_it_sends(serve):
     client = serve()
     with raw(client, f"{HEAD}Content-Length: 100000000\r\nExpect: 100-continue\r\n\r\n") as polite:
         assert received(polite).startswith("HTTP/1.1 413 ")
@@ -261,7 +261,7 @@ def test_a_body_of_exactly_the_limit_is_read(serve):
         assert client.post("/v1/translate", content=body, headers=headers).status_code == status
 
 
-def test_a_server_that_stops_takes_nothing_on_but_finishes(serve, slow):
+def test_a_stopping_server_finishes_open_requests_and_accepts_no_new_ones(serve, slow):
     translator, held = slow()
     client = serve({"m": translator})
     service = client.app.state.service
@@ -307,7 +307,7 @@ def test_a_torch_model_runs_in_one_thread_alone(serve, slow):
     assert threads == {"batch-worker"}
 
 
-def test_metrics_count_what_was_done(serve, eventually):
+def test_metrics_count_requests_and_lines(serve, eventually):
     client = serve()
     client.post("/v1/translate", json={"text": ["abc", "b", ""]})
     client.post("/v1/translate", json={})

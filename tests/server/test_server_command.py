@@ -19,7 +19,7 @@ from regard.cli import main
 from regard.translator import load
 
 
-def test_it_tells_where_it_is_and_a_signal_in_the_middle_loses_nothing(tmp_path):
+def test_a_server_prints_its_address_and_a_signal_loses_no_request(tmp_path):
     files = written(tmp_path, "bahdanau2015", "cho2014")
     lines = ["abcdefghij"[n % 7 :] + "abc" * (n % 3) for n in range(12)]
     with process(*files, "--batch-lines", "2") as (server, client):
@@ -49,14 +49,14 @@ def test_it_tells_where_it_is_and_a_signal_in_the_middle_loses_nothing(tmp_path)
         httpx.get(f"{address}/healthz")
 
 
-def test_a_port_that_is_taken_is_refused(shared, capsys):
+def test_a_port_in_use_is_refused(shared, capsys):
     port = shared.client.base_url.port
     assert main(["serve", str(shared.files[0]), "--port", str(port)]) == 2
     sentence = f"regard: serve: port is {port}, which is in use. Use port 0 to get a free one.\n"
     assert capsys.readouterr().err == sentence
 
 
-def test_on_loopback_only_names_of_loopback_are_answered(shared):
+def test_a_loopback_server_answers_loopback_names_only(shared):
     for host, status in (("evil.example", 421), ("localhost", 200), ("127.0.0.1", 200)):
         assert shared.client.get("/v1/models", headers={"Host": host}).status_code == status
 
@@ -77,7 +77,7 @@ def test_memory_and_open_files_stay_as_they_are(shared):
     assert len(os.listdir(f"/proc/{shared.pid}/fd")) <= files + 2
 
 
-def test_what_a_server_says_is_what_the_command_line_says(shared, capsys):
+def test_server_output_equals_that_of_the_command_line(shared, capsys):
     body = {"text": "abc", "attention": True, "model": "vaswani2017"}
     (got,) = shared.client.post("/v1/translate", json=body).json()["translations"]
     file = shared.files[1]
@@ -110,12 +110,12 @@ def test_what_a_server_says_is_what_the_command_line_says(shared, capsys):
     ],
     ids=lambda words: " ".join(words) if isinstance(words, list) else "",
 )
-def test_what_cannot_be_served_is_refused(words, sentence, capsys):
+def test_invalid_server_options_are_refused(words, sentence, capsys):
     assert main(["serve", "m.regard", *words]) == 2
     assert capsys.readouterr().err == f"regard: {sentence}\n"
 
 
-def test_a_port_that_this_user_may_not_take_is_refused(monkeypatch, capsys):
+def test_a_privileged_port_is_refused(monkeypatch, capsys):
     def forbidden(self, address):
         raise PermissionError(13, "Permission denied")
 
@@ -127,19 +127,19 @@ def test_a_port_that_this_user_may_not_take_is_refused(monkeypatch, capsys):
     assert capsys.readouterr().err == f"regard: {sentence}\n"
 
 
-def test_two_models_of_one_name_are_refused(capsys):
+def test_two_models_with_the_same_name_are_refused(capsys):
     assert main(["serve", "a/m.regard", "b/m.regard"]) == 2
     assert capsys.readouterr().err == (
         "regard: serve: a/m.regard and b/m.regard have the same name, m. Rename one of the files.\n"
     )
 
 
-def test_a_file_that_is_no_model_is_refused(tmp_path, capsys):
+def test_a_file_that_is_not_a_model_is_refused(tmp_path, capsys):
     assert main(["serve", str(tmp_path / "m.regard"), "--port", "0"]) == 2
     assert "there is no such file" in capsys.readouterr().err
 
 
-def test_without_the_extra_it_says_what_to_install(monkeypatch, capsys):
+def test_serving_without_the_extra_says_what_to_install(monkeypatch, capsys):
     # by its module's name: in the package, the function of that name hides it
     monkeypatch.setattr(sys.modules["regard.cli.serve"], "find_spec", lambda name: None)
     assert main(["serve", "m.regard"]) == 2
@@ -149,7 +149,7 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch, capsys):
     )
 
 
-def test_its_help_tells_every_limit_with_its_default_and_imports_no_server():
+def test_help_lists_every_limit_with_its_default_and_imports_no_server():
     script = (
         "import sys\nfrom regard.cli import main\nmain(['serve', '--help'])\n"
         "print(sorted({'torch', 'numpy', 'fastapi', 'pydantic'} & sys.modules.keys()))"
@@ -163,7 +163,7 @@ def test_its_help_tells_every_limit_with_its_default_and_imports_no_server():
     assert f"--batch-lines N {batch} Default: 32." in text
 
 
-def test_a_server_for_others_may_be_called_by_any_name_or_those_it_is_told():
+def test_a_public_server_accepts_any_host_name_or_the_listed_ones():
     from regard.server.uvicorn_server import allowed_hosts, bind, server_url
 
     with bind("127.0.0.1", 0) as listener:

@@ -29,7 +29,7 @@ def bodies(letters, count, longest):
 def check(traffic, file):
     """Compare every answer with what the library says of the line alone; return how many lines."""
     translator, lines = load_model(file, device="cpu"), 0
-    for body, answers in traffic.answers.items():
+    for body, answers in traffic.responses.items():
         # however often it was asked, and in whatever company
         assert len(answers) == 1
         request = json.loads(body)
@@ -50,12 +50,12 @@ def test_sixteen_clients_for_some_seconds(shared):
     traffic = apart(load, port, shared.pid, requests, clients=16, seconds=3)
     assert set(traffic.statuses) <= {200, 429}
     assert check(traffic, shared.files[0]) >= 30
-    assert len(traffic.times) >= 30
+    assert len(traffic.latencies) >= 30
     assert traffic.growth(warmup=1.5) < 0.1
 
 
 @pytest.mark.slow
-def test_a_full_queue_turns_some_away_and_answers_the_others_right(tmp_path):
+def test_a_full_queue_rejects_some_requests_and_answers_others_correctly(tmp_path):
     (file,) = written(tmp_path, "luong2015")
     limits = ("--max-queue-lines", "3", "--max-lines", "2", "--batch-lines", "2")
     with serving(file, *limits) as (process, port):

@@ -83,7 +83,7 @@ def test_only_files_of_known_kinds_are_served(tmp_path):
     assert static_files.load_static_files(tmp_path / "nothing") == {}
 
 
-def test_a_file_that_a_browser_has_is_not_sent_again(client):
+def test_a_cached_file_is_not_sent_again(client):
     first = client.get("/docs")
     again = client.get("/docs", headers={"If-None-Match": f'"x", W/{first.headers["etag"]}'})
     assert (again.status_code, again.content) == (304, b"")
@@ -121,7 +121,7 @@ def test_the_document_has_every_route_with_every_status(client):
     assert schemas["RescoreRequest"]["properties"]["pairs"]["maxItems"] == 256
 
 
-def test_the_reference_tells_every_route_and_field_without_another_host(client):
+def test_the_api_reference_has_every_route_and_field_and_no_external_host(client):
     text = client.get("/docs").text
     document = client.get("/openapi.json").json()
     for path in document["paths"]:

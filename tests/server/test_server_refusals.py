@@ -64,7 +64,7 @@ JSON = {"Content-Type": "application/json"}
     ],
     ids=str,
 )
-def test_what_cannot_be_translated_is_refused(client, body, sentence):
+def test_an_invalid_translation_request_is_refused(client, body, sentence):
     detail = problem(client.post("/v1/translate", json=body), 422)
     assert detail.startswith(sentence)
 
@@ -94,7 +94,7 @@ def test_what_cannot_be_translated_is_refused(client, body, sentence):
     ],
     ids=str,
 )
-def test_what_cannot_be_scored_is_refused(client, body, sentence):
+def test_an_invalid_scoring_request_is_refused(client, body, sentence):
     assert problem(client.post("/v1/rescore", json=body), 422).startswith(sentence)
 
 
@@ -111,13 +111,13 @@ def test_what_cannot_be_scored_is_refused(client, body, sentence):
     ],
     ids=["nothing", "half", "not UTF-8", "UTF-16", "half a character", "deep", "long number"],
 )
-def test_what_is_no_json_is_refused(client, content, sentence):
+def test_invalid_json_is_refused(client, content, sentence):
     answer = client.post("/v1/translate", content=content, headers=JSON)
     assert problem(answer, 422) == f"The body is not valid JSON: {sentence}."
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
-def test_what_is_no_number_is_refused(client, number):
+def test_nan_and_infinity_are_refused(client, number):
     content = f'{{"text": "a", "temperature": {number}}}'
     detail = problem(client.post("/v1/translate", content=content, headers=JSON), 422)
     assert detail.endswith("; it must be a finite number.")
@@ -136,18 +136,18 @@ def test_what_is_no_number_is_refused(client, number):
     ],
     ids=str,
 )
-def test_a_body_that_is_not_said_to_be_json_is_refused(client, headers, sentence):
+def test_a_body_without_a_json_content_type_is_refused(client, headers, sentence):
     answer = client.post("/v1/translate", content=b'{"text": "abc"}', headers=headers)
     assert problem(answer, 415).startswith(sentence)
 
 
-def test_json_in_utf_8_may_say_so(client):
+def test_a_json_content_type_may_name_utf_8(client):
     headers = {"Content-Type": "application/json; charset=UTF-8"}
     answer = client.post("/v1/translate", content=b'{"text": "abc"}', headers=headers)
     assert answer.status_code == 200
 
 
-def test_paths_and_methods_that_are_not_there_are_refused(client):
+def test_unknown_paths_and_methods_are_refused(client):
     for path in ("/nothing", "/v1/translate/", "/page/index.html", "/docs/", "/%2e%2e/app.py"):
         assert problem(client.get(path), 404).startswith(
             "There is nothing at this path. See /docs "
@@ -179,7 +179,7 @@ def test_too_many_lines_are_refused(client):
     ],
     ids=["line", "second line", "prefix", "banned", "source", "target"],
 )
-def test_too_long_a_line_is_refused(client, path, body, where):
+def test_a_line_that_is_too_long_is_refused(client, path, body, where):
     detail = problem(client.post(f"/v1/{path}", json=body), 422)
     assert detail == (f"{where} has 4,001 characters; it must have at most 4,000. Shorten it.")
 
@@ -199,7 +199,7 @@ def test_too_long_a_line_is_refused(client, path, body, where):
     ],
     ids=["prefix", "prefix as text", "empty tokens", "unknown tokens", "second target"],
 )
-def test_more_symbols_than_any_output_may_have_are_refused(serve, slow, path, body, where):
+def test_more_tokens_than_an_output_may_have_are_refused(serve, slow, path, body, where):
     translator, held = slow()
     detail = problem(serve({"m": translator}).post(f"/v1/{path}", json=body), 422)
     assert detail.startswith(where)
@@ -208,7 +208,7 @@ def test_more_symbols_than_any_output_may_have_are_refused(serve, slow, path, bo
     assert held.batches == []
 
 
-def test_as_many_symbols_are_scored_as_the_longest_output_has(serve):
+def test_a_target_as_long_as_the_longest_output_is_scored(serve):
     client = serve(length=30)
     for count, status in ((30, 200), (31, 422)):
         pairs = [{"source": "a", "target": ["k"] * count}]
@@ -220,13 +220,13 @@ def test_as_many_symbols_are_scored_as_the_longest_output_has(serve):
     assert longer.post("/v1/rescore", json={"pairs": pairs}).status_code == 200
 
 
-def test_a_line_may_have_as_many_characters_as_it_may(client):
+def test_a_line_of_exactly_the_maximum_length_is_accepted(client):
     (got,) = client.post("/v1/translate", json={"text": "a" * 4000}).json()["translations"]
     assert len(got["source_tokens"]) == 20
     assert got["notes"][0].startswith("The source has 4,000 tokens; only the first 20 ")
 
 
-def test_an_answer_that_would_be_too_large_is_refused(serve, translators):
+def test_a_request_whose_response_would_be_too_large_is_refused(serve, translators):
     client = serve({"vaswani2017": translators["vaswani2017"]}, answer_bytes=3000)
     assert client.post("/v1/translate", json={"text": "abc"}).status_code == 200
     answer = client.post("/v1/translate", json={"text": ["abc"] * 40, "attention": True})
@@ -245,14 +245,14 @@ def test_an_answer_that_would_be_too_large_is_refused(serve, translators):
     ],
     ids=str,
 )
-def test_a_line_that_fills_an_answer_alone_is_told_what_would_do(serve, translators, wanted, would):
+def test_an_error_for_a_single_oversized_line_names_the_remedy(serve, translators, wanted, would):
     client = serve({"vaswani2017": translators["vaswani2017"]}, answer_bytes=200)
     for text in ("abc", ["abc", "b"]):
         answer = client.post("/v1/translate", json={"text": text, **wanted})
         assert problem(answer, 413) == f"The response is larger than 200 bytes. {would}"
 
 
-def test_what_will_be_too_large_is_not_written_first(translators, monkeypatch):
+def test_an_oversized_response_is_refused_before_it_is_serialized(translators, monkeypatch):
     translator = translators["vaswani2017"]
     translation = translator.translate("abcdefghij", min_length=9)
     whole = response_json.translation_json(
@@ -287,7 +287,7 @@ def test_what_will_be_too_large_is_not_written_first(translators, monkeypatch):
     assert len(rows) == 1 + 10
 
 
-def test_what_goes_wrong_inside_is_told_to_the_log_alone(serve, slow, caplog, eventually):
+def test_internal_errors_appear_in_the_log_only(serve, slow, caplog, eventually):
     translator, held = slow()
     whole = held.translate
 
@@ -313,14 +313,14 @@ def test_what_goes_wrong_inside_is_told_to_the_log_alone(serve, slow, caplog, ev
     assert "secret in" in caplog.text
 
 
-def test_an_error_outside_of_the_queue_is_a_problem_too(serve, caplog):
+def test_an_error_outside_the_queue_is_a_problem_document_too(serve, caplog):
     client = serve()
     client.app.state.service.metrics.exposition = lambda: 1 / 0
     assert problem(client.get("/metrics"), 500).startswith("An internal error occurred")
     assert "ZeroDivisionError" in caplog.text
 
 
-def test_what_a_model_refuses_while_it_computes_is_refused(serve, slow):
+def test_an_error_of_the_model_is_refused_as_such(serve, slow):
     translator, held = slow()
     held.go.set()
 
@@ -373,7 +373,7 @@ def test_another_host_is_refused(serve, host, status):
         ),
     ],
 )
-def test_limits_that_cannot_be_are_refused(limits, sentence):
+def test_impossible_limits_are_refused(limits, sentence):
     with pytest.raises(ConfigError) as refused:
         Limits(**limits)
     assert str(refused.value) == sentence
@@ -385,7 +385,7 @@ def test_a_server_without_models_is_refused():
     assert str(refused.value) == "There is no model to serve. Pass at least one model."
 
 
-def test_a_long_wrong_value_is_not_repeated_whole(client):
+def test_a_long_wrong_value_is_abbreviated_in_the_error(client):
     detail = problem(
         client.post("/v1/translate", json={"text": "a", "seed": "\n" + "x" * 999}), 422
     )

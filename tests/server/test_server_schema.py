@@ -23,7 +23,9 @@ expected-statuses = [405, 413, 415, 422]
 
 @pytest.mark.slow
 @pytest.mark.skipif(not COMMAND.exists(), reason="pip install schemathesis would do")
-def test_no_request_finds_the_document_wrong(serve, translators, tmp_path, record_property):
+def test_every_response_conforms_to_the_openapi_document(
+    serve, translators, tmp_path, record_property
+):
     models = {name: translators[name] for name in ("vaswani2017", "cho2014")}
     client = serve(models, lines=20)
     (tmp_path / "schemathesis.toml").write_text(SETTINGS)

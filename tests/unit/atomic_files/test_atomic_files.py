@@ -8,7 +8,7 @@ import pytest
 from regard.atomic_files import replace_file
 
 
-def test_a_file_is_replaced_whole_and_nothing_stays_beside_it(tmp_path):
+def test_a_file_is_replaced_atomically_without_leftovers(tmp_path):
     path = tmp_path / "a"
     for content in (b"one", b"", b"\x00\xff"):
         replace_file(path, content)
@@ -16,7 +16,7 @@ def test_a_file_is_replaced_whole_and_nothing_stays_beside_it(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["a"]
 
 
-def test_the_content_is_on_disk_before_its_name_and_then_the_name(tmp_path, monkeypatch):
+def test_the_content_is_synced_before_the_rename_and_the_folder_after(tmp_path, monkeypatch):
     done, sync, move = [], os.fsync, os.replace
 
     def synced(descriptor):
@@ -36,7 +36,7 @@ def test_the_content_is_on_disk_before_its_name_and_then_the_name(tmp_path, monk
 
 
 @pytest.mark.parametrize("step", ["fsync", "replace"])
-def test_what_cannot_be_written_leaves_the_old_file_alone(tmp_path, monkeypatch, step):
+def test_a_failed_write_leaves_the_old_file_unchanged(tmp_path, monkeypatch, step):
     path = tmp_path / "a"
     path.write_bytes(b"old")
 

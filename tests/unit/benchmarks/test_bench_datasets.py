@@ -47,7 +47,7 @@ def test_missing_data_is_named(tmp_path):
     assert str(refused.value) == (f"{path} is missing; --data must name a folder that has it")
 
 
-def test_a_token_budget_makes_batches_of_so_many_rows(tmp_path):
+def test_a_token_budget_yields_the_requested_rows_per_batch(tmp_path):
     # all lengths are 3 + 1 with EOS: 5 rows take 20 tokens
     pairs = [("a b c", "d e")] * 50
     dataset = write_pairs(BenchmarkDataset("same", tmp_path / "same", 9), pairs, pairs[:1])

@@ -105,11 +105,11 @@ def test_the_workloads_of_a_gpu_run_on_a_cpu_too(contender):
         ("attention", {"B": 2, "T": 3, "S": 5, "A": 7, "N": 11}),
         ("decoder", {"B": 2, "T": 3, "S": 5, "D": 8}),
     ):
-        workload = getattr(gpu, part)(contender, "cpu", sizes)
+        workload = getattr(gpu, f"{part}_workload")(contender, "cpu", sizes)
         assert gpu.time_workload(workload, "cpu", 1)["milliseconds"] > 0
     if contender == "baseline":
         sizes = {"B": 2, "T": 3, "S": 5, "D": 8, "E": 6, "V": 13}
-        gpu.rnnsearch(contender, "cpu", sizes)()
+        gpu.rnnsearch_workload(contender, "cpu", sizes)()
 
 
 def test_a_wider_beam_repeats_the_steps_but_not_the_source():

@@ -79,13 +79,13 @@ def _runs(process):
         return file.read().rpartition(")")[2].split()[0] != "Z"
 
 
-def test_a_program_over_its_time_is_ended():
+def test_a_program_over_its_timeout_is_killed():
     program = follow([sys.executable, "-c", "import time; time.sleep(60)"], threads=1, timeout=0.5)
     assert program.exit_code == -9
     assert not program.stopped
 
 
-def test_a_program_that_fails_ends_with_its_last_lines():
+def test_a_failed_program_is_reported_with_its_last_lines():
     program = follow([sys.executable, "-c", "print('a'); raise SystemExit('no')"], threads=1)
     with pytest.raises(SystemExit) as refused:
         program.check("the program")

@@ -41,7 +41,7 @@ def contender(name, *speeds, **options):
     return Contender(name, lambda: Measurement({"training": left.pop(0)}), **options)
 
 
-def test_the_baseline_stands_before_and_after_every_contender():
+def test_the_baseline_runs_before_and_after_every_contender():
     baseline, regard = contender(BASELINE, *[10.0] * 9), contender(REGARD, 1.0, 2.0)
     some = row(
         baseline,
@@ -183,7 +183,7 @@ def test_a_row_that_needs_a_gpu_is_refused_without_one():
     assert run._select_rows(["decoder"], "a GPU") == ["decoder"]
 
 
-def test_without_names_all_rows_are_measured_that_the_machine_can():
+def test_all_rows_that_the_machine_can_run_are_the_default():
     assert run._select_rows([], None) == [*run.CPU]
     assert run._select_rows([], "a GPU") == [*run.CPU, *run.GPU]
 

@@ -33,7 +33,7 @@ def program_with(*lines):
     return CompletedProgram(tuple(lines), 1.0, 0, 0.0, 0, False)
 
 
-def test_throughput_counts_only_what_comes_after_the_warm_up():
+def test_throughput_excludes_the_warm_up():
     marks = [ProgressMark(10, 5.0, 100), ProgressMark(20, 6.0, 300), ProgressMark(30, 9.0, 900)]
     assert tokens_per_second(marks, 10) == 200.0
     assert tokens_per_second(marks, 20) == 200.0
@@ -89,7 +89,7 @@ def test_a_speedup_is_relative_to_the_mean_of_the_baseline_around_it():
     assert speedup(30.0, 10.0, 20.0, higher_is_better=False) == 0.5
 
 
-def test_a_median_range_is_median_least_and_most():
+def test_a_median_range_is_median_minimum_and_maximum():
     assert MedianRange.of([5.0, 1.0, 3.0]) == (3.0, 1.0, 5.0)
 
 
@@ -99,7 +99,7 @@ def test_the_exponent_of_a_power_is_that_power(power):
     assert exponent(sizes, [3.0 * size**power for size in sizes]) == pytest.approx(power)
 
 
-def test_the_exponent_of_memory_leaves_the_fixed_part_out():
+def test_the_exponent_of_memory_excludes_the_fixed_part():
     points = [
         {"size": size, "seconds": size**2, "peak_bytes": 1000 + 3 * size} for size in (8, 16, 32)
     ]

@@ -9,13 +9,13 @@ from regard.text.normalization import FORMS
 from regard.text.tokenizers import KINDS
 
 
-def test_names_are_joined_as_a_sentence_does():
+def test_names_are_listed_with_commas_and_or():
     assert either(["a"]) == "a"
     assert either(["a", "b"]) == "a or b"
     assert either(["a", "b", "c"]) == "a, b or c"
 
 
-def test_an_unknown_name_gets_the_nearest():
+def test_an_unknown_name_gets_the_nearest_suggestion():
     assert nearest("wrods", ["characters", "words"]) == "words"
     # nothing is like it, but one of them is nearest
     assert nearest("☃", ["words"]) == "words"

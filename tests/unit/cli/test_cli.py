@@ -30,7 +30,7 @@ def test_the_installed_command_tells_its_version():
     assert (answer.returncode, answer.stdout) == (0, f"regard {regard.__version__}\n")
 
 
-def test_no_help_imports_what_computes():
+def test_help_imports_neither_torch_nor_numpy():
     command = [sys.executable, "-c", HELP_OF_EVERY_COMMAND]
     answer = subprocess.run(command, capture_output=True, text=True, check=True)
     assert answer.stdout.splitlines()[-1] == f"{[0] * (len(COMMANDS) + 1)} []"
@@ -45,11 +45,11 @@ def test_help_names_each_command_and_what_it_is_for_on_one_line(run):
     assert "  train      Train a model on pairs of lines.\n" in shown
 
 
-def test_no_words_are_a_wish_for_help(run):
+def test_an_empty_command_line_prints_help(run):
     assert run() == run("--help")
 
 
-def test_every_search_setting_is_an_option_and_those_that_are_true_or_false_are_flags(run):
+def test_every_search_setting_is_an_option_and_booleans_are_flags(run):
     shown = " ".join(run("translate", "--help").out.split())
     for entry in document(SearchConfig):
         option = f"--{entry.name.replace('_', '-')}"
@@ -60,7 +60,7 @@ def test_every_search_setting_is_an_option_and_those_that_are_true_or_false_are_
         assert "--nbest" not in run(command, "--help").out
 
 
-def test_the_help_of_a_setting_is_what_the_setting_says_of_itself(run):
+def test_the_help_of_a_setting_is_its_documentation(run):
     shown = " ".join(run("translate", "--help").out.split())
     assert "--top-k N Sample from this many likeliest tokens. 0 means all." in shown
     shown = " ".join(run("train", "--help").out.split())
@@ -78,7 +78,7 @@ def test_the_help_of_a_setting_is_what_the_setting_says_of_itself(run):
         (["check", "a", "b"], "Got unexpected extra argument(s) (b)", "regard check"),
     ],
 )
-def test_words_that_are_no_command_line_are_refused(refused, words, sentence, command):
+def test_invalid_command_lines_are_refused(refused, words, sentence, command):
     command = command or f"regard {words[0]}"
     assert refused(*words) == f"regard: {sentence}\nNext: {command} --help\n"
 
@@ -120,11 +120,11 @@ def test_words_that_are_no_command_line_are_refused(refused, words, sentence, co
         ),
     ],
 )
-def test_an_option_that_takes_some_values_names_them(refused, words, sentence):
+def test_an_option_with_fixed_choices_names_them(refused, words, sentence):
     assert refused(*words) == f"regard: {sentence}\n"
 
 
-def test_whoever_reads_no_further_ends_the_command(pairs, monkeypatch, capsys):
+def test_a_closed_pipe_ends_the_command(pairs, monkeypatch, capsys):
     read, write = os.pipe()
     os.close(read)
     with open(write, "w") as nobody:
@@ -152,7 +152,7 @@ def test_output_is_utf_8_whatever_the_locale(pairs, monkeypatch, tmp_path):
     assert "naïve.tsv: it has 1 lines" in written.getvalue().decode("utf-8")
 
 
-def test_the_doctor_names_every_op_and_finds_that_neighbours_do_not_matter(run):
+def test_the_doctor_names_every_op_and_confirms_batch_invariance(run):
     from regard.kernels import OPS, Call, bfloat16_instructions
 
     answer = run("doctor")
@@ -174,7 +174,7 @@ def test_the_doctor_names_every_op_and_finds_that_neighbours_do_not_matter(run):
     assert answer.err == "Next: regard demo dates\n"
 
 
-def test_the_doctor_shows_what_runs_for_each_part_of_a_model(run):
+def test_the_doctor_lists_what_runs_for_each_part_of_a_model(run):
     from regard.inference import explain_decoding
     from regard.saved_model import load_model
     from regard.training.explain import explain_training
@@ -196,11 +196,11 @@ def test_the_doctor_shows_what_runs_for_each_part_of_a_model(run):
     assert answer.err == f"Next: regard info {path}\n"
 
 
-def test_the_doctor_refuses_what_is_no_model(refused, pairs):
+def test_the_doctor_refuses_a_file_that_is_not_a_model(refused, pairs):
     assert str(pairs) in refused("doctor", pairs)
 
 
-def test_the_doctor_fails_where_neighbours_matter_and_names_what_is_not_installed(run, monkeypatch):
+def test_the_doctor_fails_without_batch_invariance_and_names_missing_packages(run, monkeypatch):
     doctor = sys.modules["regard.cli.doctor"]
     monkeypatch.setattr(doctor, "_invariance", lambda: {"bahdanau2015": True, "cho2014": False})
     monkeypatch.setattr(doctor, "EXTRAS", {"no-such-package": "pip install it"})

@@ -18,7 +18,7 @@ def shortened(monkeypatch, demo, steps):
     monkeypatch.setattr(demo, "settings", settings)
 
 
-def test_dates_counts_every_format_shows_examples_and_draws(run, monkeypatch):
+def test_dates_counts_every_format_and_prints_examples_and_attention(run, monkeypatch):
     shortened(monkeypatch, dates, 3)
     for name, every in (("pairs", 50), ("dev_pairs", 50), ("unseen", 400)):
         whole = getattr(dates, name)
@@ -34,7 +34,7 @@ def test_dates_counts_every_format_shows_examples_and_draws(run, monkeypatch):
     assert answer.err.endswith("Next: regard demo apples\n")
 
 
-def test_apples_counts_what_it_never_saw_and_draws(run, monkeypatch):
+def test_apples_counts_unseen_sentences_and_draws_attention(run, monkeypatch):
     shortened(monkeypatch, apples, 3)
     monkeypatch.setattr(apples, "unseen", lambda whole=apples.unseen: whole()[:50])
     answer = run("demo", "apples")
@@ -46,7 +46,7 @@ def test_apples_counts_what_it_never_saw_and_draws(run, monkeypatch):
     assert "Next: regard show demo-apples.regard " in answer.err
 
 
-def test_words_prints_what_it_learned_with_and_without_p_and_says_why(run):
+def test_words_prints_outputs_with_and_without_p_and_explains(run):
     answer = run("demo", "words")
     assert answer.code == 0, answer.err
     plain, filled = answer.out.split("padded to five tokens with P:")
@@ -61,7 +61,7 @@ def test_words_prints_what_it_learned_with_and_without_p_and_says_why(run):
     assert answer.err.endswith("Next: regard demo beer\n")
 
 
-def test_beer_draws_its_matrix_and_says_what_one_pair_cannot_teach(run, tmp_path):
+def test_beer_draws_its_matrix_and_explains_the_limits_of_one_pair(run, tmp_path):
     answer = run("demo", "beer", "--seed", "3", "--out", "mine.regard")
     assert answer.code == 0, answer.err
     assert "  ich mochte ein bier → i want a beer\n" in answer.out
@@ -73,7 +73,7 @@ def test_beer_draws_its_matrix_and_says_what_one_pair_cannot_teach(run, tmp_path
     assert "mine.regard: it exists and must not be lost" in again.err
 
 
-def test_a_demo_that_there_is_not_is_refused(refused):
+def test_an_unknown_demo_is_refused(refused):
     assert refused("demo", "dats") == (
         "regard: demo: name is dats; it must be dates, words, beer or apples. Did you mean dates?\n"
     )

@@ -17,7 +17,7 @@ def sha256(pairs):
     return hashlib.sha256("".join(f"{s}\t{t}\n" for s, t in pairs).encode()).hexdigest()
 
 
-def test_the_table_shows_each_score_and_how_to_compute_it_again(run, capitals, tmp_path):
+def test_the_table_has_each_score_with_its_signature(run, capitals, tmp_path):
     # two of three are right; of 4 characters in the references one is wrong
     (tmp_path / "test.tsv").write_text("a\tA\nab\tAB\nc\tX\n")
     answer = run("evaluate", capitals, "test.tsv", "--metrics", "exact,cer")
@@ -64,7 +64,7 @@ def test_all_targets_of_a_source_are_its_references(run, capitals, tmp_path):
     assert "|nrefs:var|" in found["scores"][0]["signature"]
 
 
-def test_a_pair_that_stands_there_twice_is_one_reference(run, capitals, tmp_path):
+def test_a_duplicated_pair_is_one_reference(run, capitals, tmp_path):
     (tmp_path / "test.tsv").write_text("a\tA\nb\tB\na\tA\n")
     found = json.loads(run("evaluate", capitals, "test.tsv", "--format=json").out)
     assert "|nrefs:1|" in found["scores"][0]["signature"]
@@ -81,7 +81,7 @@ def test_references_are_read_in_the_form_that_the_model_writes(run, capitals, tm
     assert json.loads(one)["pairs"] == sha256(composed)
 
 
-def test_of_lines_that_were_translated_the_text_alone_is_kept(run, capitals, pairs, monkeypatch):
+def test_only_the_text_of_translations_stays_in_memory(run, capitals, pairs, monkeypatch):
     """However many lines there are, only those of one part have their attention in memory."""
     monkeypatch.setattr(sys.modules["regard.cli.evaluate"], "CHUNK", 5)
     parts, made = [], []
@@ -100,7 +100,7 @@ def test_of_lines_that_were_translated_the_text_alone_is_kept(run, capitals, pai
     assert parts == [5, 5, 2]
 
 
-def test_the_recipe_tells_the_beam_that_was_used_also_where_targets_are_drawn(run, pairs):
+def test_the_reported_beam_size_is_the_one_in_use(run, pairs):
     small = [f"--set=model.{name}_size=8" for name in ("hidden", "embedding", "align", "readout")]
     words = ["--set", "search.temperature=1.0", "--max-steps", 1, "--quiet", *small]
     assert run("train", pairs, "--out", "warm.regard", *words).code == 0
@@ -136,7 +136,7 @@ def test_parallel_files_replace_the_pairs(run, capitals, tmp_path):
     assert (found["lines"], found["scores"][0]["value"]) == (2, 50.0)
 
 
-def test_the_hint_is_a_command_also_where_a_source_looks_like_an_option(run, capitals, tmp_path):
+def test_the_hint_quotes_a_source_that_looks_like_an_option(run, capitals, tmp_path):
     (tmp_path / "test.tsv").write_text("-a\tA\n")
     hint = run("evaluate", capitals, "test.tsv", "--metrics=exact").err.splitlines()[-1]
     assert hint == f"Next: regard show {capitals} -- -a"
@@ -156,7 +156,7 @@ def test_too_few_or_too_many_models_are_refused(refused, capitals, pairs):
     assert refused("evaluate", *three, pairs) == f"regard: evaluate: There are 3 {must} {would}\n"
 
 
-def test_metrics_that_there_are_not_are_refused_all_at_once(refused, capitals, pairs):
+def test_unknown_metrics_are_refused_all_at_once(refused, capitals, pairs):
     said = refused("evaluate", capitals, pairs, "--metrics", "blue,exact,foo")
     names = (
         "it must be bleu, chrf, ter, exact, cer, wer, per, bleu:none, bleu:char, bleu:zh or "
@@ -168,7 +168,7 @@ def test_metrics_that_there_are_not_are_refused_all_at_once(refused, capitals, p
     )
 
 
-def test_models_that_write_other_forms_of_unicode_cannot_be_compared(
+def test_models_with_different_normalizations_cannot_be_compared(
     run, refused, capitals, pairs, tmp_path
 ):
     small = [f"--set=model.{name}_size=8" for name in ("hidden", "embedding", "align", "readout")]
@@ -187,7 +187,7 @@ def test_bad_pairs_are_refused(refused, capitals, tmp_path, text):
     assert refused("evaluate", capitals, "bad.tsv").startswith("regard: bad.tsv")
 
 
-def test_every_line_counts_where_that_is_asked_for(run, capitals, tmp_path):
+def test_every_line_counts_with_each_line(run, capitals, tmp_path):
     (tmp_path / "test.tsv").write_text("a\tX\nb\tB\na\tA\nb\tB\n")
     words = ("evaluate", capitals, "test.tsv", "--metrics=exact", "--format=json")
     found = json.loads(run(*words, "--each-line").out)
@@ -197,7 +197,7 @@ def test_every_line_counts_where_that_is_asked_for(run, capitals, tmp_path):
     assert "|nrefs:1|" in found["scores"][0]["signature"]
 
 
-def test_models_may_write_together(run, capitals, beginner, pairs):
+def test_models_may_be_evaluated_as_an_ensemble(run, capitals, beginner, pairs):
     # one that has learned nothing is overruled, wherever it stands
     for models in ((capitals, beginner), (beginner, capitals, beginner)):
         words = ("evaluate", *models, pairs, "--metrics=exact", "--format=json")
@@ -208,13 +208,13 @@ def test_models_may_write_together(run, capitals, beginner, pairs):
     assert alone["scores"][0]["value"] == 0.0
 
 
-def test_alignments_are_judged_of_one_model_line_by_line(refused, capitals, pairs):
+def test_alignments_of_one_model_are_scored_line_by_line(refused, capitals, pairs):
     for flag in ("--ensemble", "--each-line"):
         said = refused("evaluate", capitals, "--alignments", pairs, flag)
         assert "Remove --ensemble and --each-line." in said
 
 
-def test_bleu_may_cut_words_otherwise(run, capitals, pairs):
+def test_bleu_accepts_another_tokenizer(run, capitals, pairs):
     words = "evaluate", capitals, pairs, "--metrics=bleu:char,bleu:none", "--format=json"
     char, none = json.loads(run(*words).out)["scores"]
     assert (char["name"], none["name"]) == ("bleu:char", "bleu:none")

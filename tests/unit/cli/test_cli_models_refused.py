@@ -85,7 +85,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("damage", BROKEN, ids=[damage.__name__ for damage in BROKEN])
-def test_a_broken_model_gets_a_sentence(refused, capitals, tmp_path, damage):
+def test_a_broken_model_gets_an_error_message(refused, capitals, tmp_path, damage):
     path = tmp_path / "broken.regard"
     path.write_bytes(capitals.read_bytes())
     damage(path)
@@ -100,7 +100,7 @@ def test_a_broken_model_gets_a_sentence(refused, capitals, tmp_path, damage):
         assert sentence.endswith(f"{BROKEN[damage]}\n")
 
 
-def test_a_model_that_is_not_there_gets_a_sentence(refused, tmp_path):
+def test_a_missing_model_gets_an_error_message(refused, tmp_path):
     sentence = "regard: no.regard: there is no such file. Check the path.\n"
     assert refused("translate", "no.regard") == refused("info", "no.regard") == sentence
     folder = "it is a folder, not a file. Name a file inside it."
@@ -116,7 +116,7 @@ def test_a_summary_from_elsewhere_cannot_reach_the_terminal(run, refused, capita
     assert refused("info", path) == f"regard: {path}: Its summary cannot be read. {UNDAMAGED}\n"
 
 
-def test_models_of_other_vocabularies_cannot_vote(refused, run, capitals, tmp_path):
+def test_models_with_different_vocabularies_cannot_be_an_ensemble(refused, run, capitals, tmp_path):
     (tmp_path / "other.tsv").write_text("x\ty\nz\tw\n")
     small = [f"--set=model.{name}_size=8" for name in ("hidden", "embedding", "align", "readout")]
     assert run("train", "other.tsv", "--max-steps", 1, "--quiet", *small).code == 0

@@ -78,7 +78,7 @@ def test_a_bad_validation_file_is_refused_by_training_and_by_the_check(refused, 
     assert refused("check", pairs, "--dev", "no.tsv") == f"regard: no.tsv: {NO_FILE}\n"
 
 
-def test_parallel_files_of_other_lengths_are_told_by_both_counts(refused, tmp_path):
+def test_parallel_files_of_different_lengths_are_refused_with_both_counts(refused, tmp_path):
     (tmp_path / "s").write_text("a\nb\n")
     (tmp_path / "t").write_text("A\nB\nC\n")
     words = ("--source", "s", "--target", "t")
@@ -96,7 +96,7 @@ def test_missing_files_and_folders_are_named_by_every_command(refused, capitals,
         assert refused(*command, "folder") == f"regard: {folder}\n"
 
 
-def test_pairs_that_nobody_named_are_asked_for(refused, pairs):
+def test_missing_pairs_are_reported_with_a_remedy(refused, pairs):
     sentence = (
         "regard: data: There are no pairs. Pass a file of pairs, - for standard input, or "
         "--source and --target.\n"
@@ -116,7 +116,7 @@ def test_pairs_that_nobody_named_are_asked_for(refused, pairs):
     )
 
 
-def test_columns_that_there_are_not_are_refused(refused, pairs):
+def test_missing_columns_are_refused(refused, pairs):
     assert refused("train", pairs, "--columns", "source=1", "target=0") == (
         "regard: data: columns is source=1 target=0; it must be columns of both sides, counted "
         "from 1. Write source=1 target=2.\n"
@@ -148,7 +148,7 @@ def test_u_2028_and_u_0085_stay_inside_their_line(run, tmp_path):
     assert f"{told}tokens\n" in answer.err
 
 
-def test_a_line_of_a_million_characters_is_read_and_left_out(run, pairs):
+def test_a_line_of_a_million_characters_is_read_and_dropped(run, pairs):
     with open(pairs, "a") as file:
         file.write("z" * 999_998 + "\tZ\n")
     answer = run("train", pairs, "--dev", pairs, "--max-steps", 1, *SMALL)
@@ -156,7 +156,7 @@ def test_a_line_of_a_million_characters_is_read_and_left_out(run, pairs):
     assert "left out 1 pair: longer than " in answer.err
 
 
-def test_bad_lines_are_left_out_and_named_where_that_is_wished(run, pairs):
+def test_bad_lines_are_skipped_and_named_on_request(run, pairs):
     with open(pairs, "a") as file:
         file.write("no tab\nx\t\n")
     words = ("train", pairs, "--skip-bad-lines", "--max-steps", 1, *SMALL)
@@ -167,7 +167,7 @@ def test_bad_lines_are_left_out_and_named_where_that_is_wished(run, pairs):
     assert "skipped 2 bad lines\n" in answer.err
 
 
-def test_a_file_that_ends_too_early_is_no_bad_line(refused, tmp_path):
+def test_a_truncated_file_is_not_a_bad_line(refused, tmp_path):
     whole = gzip.compress(b"".join(b"%d\t%d\n" % (n**5, n) for n in range(1, 9999)), mtime=0)
     (tmp_path / "cut.tsv.gz").write_bytes(whole[:-9000])
     said = refused("train", "cut.tsv.gz", "--skip-bad-lines")
@@ -176,7 +176,7 @@ def test_a_file_that_ends_too_early_is_no_bad_line(refused, tmp_path):
     )
 
 
-def test_the_check_of_such_a_file_does_not_say_that_lines_can_be_skipped(run, tmp_path):
+def test_the_check_of_a_truncated_file_does_not_suggest_skipping(run, tmp_path):
     (tmp_path / "s").write_text("a\nb\n")
     (tmp_path / "t").write_text("A\nB\nC\n")
     answer = run("check", "--source", "s", "--target", "t")
@@ -199,7 +199,7 @@ def test_the_check_of_bad_lines_counts_them_and_ends_with_two(run, tmp_path):
     assert (found["pairs"], found["bad_lines"]["count"]) == (2, 3)
 
 
-def test_the_check_of_a_file_without_any_pair_shows_why(run, tmp_path):
+def test_the_check_of_a_file_without_pairs_prints_the_reason(run, tmp_path):
     (tmp_path / "bad.tsv").write_text("no tab\nnone either\n")
     answer = run("check", "bad.tsv")
     assert answer.code == 2
@@ -234,7 +234,7 @@ def test_the_check_refuses_too_few_pairs_as_training_does(run, refused, tmp_path
     assert json.loads(answer.out)["chosen"] == {}
 
 
-def test_a_single_pair_will_do_beside_a_validation_file(run, pairs, tmp_path):
+def test_a_single_pair_is_enough_with_a_validation_file(run, pairs, tmp_path):
     (tmp_path / "one.tsv").write_text("a\tb\n")
     answer = run("check", "one.tsv", "--dev", pairs)
     assert (answer.code, answer.err) == (0, f"Next: regard train one.tsv --dev {pairs}\n")
@@ -263,7 +263,7 @@ print(main(["train", secret, "--out", out]), main(["train", pairs, "--out", clos
 """
 
 
-def test_an_ordinary_user_is_told_what_may_not_be_read_or_written(in_a_process):
+def test_missing_permissions_are_reported_with_the_path(in_a_process):
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o777)
@@ -302,7 +302,7 @@ def test_a_folder_where_the_model_must_be_is_refused_before_training(refused, pa
     )
 
 
-def test_a_model_that_is_there_is_not_lost(refused, pairs, tmp_path):
+def test_an_existing_model_is_not_overwritten(refused, pairs, tmp_path):
     (tmp_path / "capitals.regard").write_text("hours of work")
     assert refused("train", pairs) == (
         "regard: capitals.regard: it exists and must not be lost. Pass --resume to continue its "

@@ -21,7 +21,7 @@ def entries(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_training_leaves_what_the_finished_model_says_of_each_line(capitals):
+def test_training_saves_the_final_output_for_each_dev_line(capitals):
     folder = capitals.with_suffix(".run")
     translator = regard.load(capitals)
     lines = entries(folder / "dev.jsonl")
@@ -41,7 +41,7 @@ def test_training_leaves_what_the_finished_model_says_of_each_line(capitals):
     assert json.loads((folder / "summary.json").read_text()) == translator.summary
 
 
-def test_edits_are_counted_by_the_length_of_the_right_line(beginner):
+def test_edits_are_counted_by_the_length_of_the_reference(beginner):
     from rapidfuzz.distance import Levenshtein
 
     lines = entries(beginner.with_suffix(".run") / "dev.jsonl")
@@ -52,7 +52,7 @@ def test_edits_are_counted_by_the_length_of_the_right_line(beginner):
     assert any(line["edits"] for line in lines)
 
 
-def test_the_log_has_the_attention_of_a_line_throughout_and_one_by_the_way(capitals):
+def test_the_log_has_attention_of_a_fixed_and_a_changing_line(capitals):
     log = entries(capitals.with_suffix(".run") / "log.jsonl")
     (validation,) = [entry for entry in log if "score" in entry]
     assert validation["signature"].startswith("exact|nrefs:1|")
@@ -67,7 +67,7 @@ def test_the_log_has_the_attention_of_a_line_throughout_and_one_by_the_way(capit
     assert len(validation["watched"]["source"]) == 1
 
 
-def test_the_pace_is_there_and_the_clock_is_not_in_the_log(capitals):
+def test_the_throughput_is_logged_separately_from_the_log(capitals):
     folder = capitals.with_suffix(".run")
     steps = [entry["step"] for entry in entries(folder / "throughput.jsonl")]
     logged = [entry["step"] for entry in entries(folder / "log.jsonl") if "loss" in entry]
@@ -96,7 +96,7 @@ def test_the_hint_of_a_finished_run_is_its_model(run, capitals, finished, tmp_pa
     assert run("report", finished).err == f"Next: regard info {tmp_path / 'capitals.regard'}\n"
 
 
-def test_another_file_is_lost_only_where_that_is_said(run, refused, finished, tmp_path):
+def test_another_file_is_overwritten_only_on_request(run, refused, finished, tmp_path):
     assert run("report", finished, "--out", "x.html").out.startswith("x.html: 60 updates")
     assert not (finished / "report.html").exists()
     said = refused("report", finished, "--out", "x.html")
@@ -104,7 +104,7 @@ def test_another_file_is_lost_only_where_that_is_said(run, refused, finished, tm
     assert run("report", finished, "--out", "x.html", "--overwrite").code == 0
 
 
-def test_what_is_no_run_or_no_page_is_refused(refused, capitals, finished):
+def test_invalid_run_folders_and_output_names_are_refused(refused, capitals, finished):
     said = refused("report", "nowhere")
     assert said == (
         "regard: nowhere: There is no such folder. Use a folder that regard train wrote, such as "
@@ -118,7 +118,7 @@ def test_what_is_no_run_or_no_page_is_refused(refused, capitals, finished):
     assert said == "regard: report: out is x.pdf; it must end in .html.\n"
 
 
-def test_a_damaged_run_is_told_with_what_is_wrong(run, finished):
+def test_a_damaged_run_is_reported_with_its_reason(run, finished):
     (finished / "state.safetensors").write_bytes(b"x")
     (finished / "log.jsonl").write_text("half a li\n{}\n")
     answer = run("report", finished)

@@ -50,11 +50,11 @@ ONE = [
 
 
 @pytest.mark.parametrize(("words", "sentence"), ONE, ids=[words for words, _ in ONE])
-def test_a_wrong_setting_is_named_with_what_would_do(refused, pairs, words, sentence):
+def test_a_wrong_setting_is_named_with_its_remedy(refused, pairs, words, sentence):
     assert refused("train", pairs, "--quiet", *words.split()) == f"regard: {sentence}\n"
 
 
-def test_a_device_that_is_not_here_is_refused(refused, pairs, capitals):
+def test_an_unavailable_device_is_refused(refused, pairs, capitals):
     for words in (["train", pairs, "--quiet"], ["translate", capitals], ["show", capitals, "a"]):
         said = refused(*words, "--device", "moon")
         assert said.startswith(
@@ -70,14 +70,14 @@ regard: settings: Unknown setting train.sede. Did you mean train.seed?
 """
 
 
-def test_several_wrong_settings_are_told_at_once(refused, pairs):
+def test_several_wrong_settings_are_reported_at_once(refused, pairs):
     words = ["model.hidden_size=wide", "text.source=letters", "train.sede=3"]
     words = [word for assignment in words for word in ("--set", assignment)]
     said = refused("train", pairs, *words, "--max-steps", "many")
     assert sorted(said.splitlines()) == sorted(SEVERAL.splitlines())
 
 
-def test_and_the_same_ones_in_a_file(refused, pairs, tmp_path):
+def test_wrong_settings_in_a_file_are_reported_at_once(refused, pairs, tmp_path):
     (tmp_path / "my.toml").write_text(
         '[model]\nhidden_size = "wide"\n[text]\nsource = "letters"\n'
         '[train]\nsede = 3\nmax_steps = "many"\n'
@@ -86,7 +86,7 @@ def test_and_the_same_ones_in_a_file(refused, pairs, tmp_path):
     assert sorted(said.splitlines()) == sorted(SEVERAL.splitlines())
 
 
-def test_a_file_of_settings_that_is_none_is_named_with_its_line(refused, pairs, tmp_path):
+def test_an_invalid_settings_file_is_named_with_its_line(refused, pairs, tmp_path):
     (tmp_path / "my.toml").write_text("[train]\nseed = = 2\n")
     said = refused("train", pairs, "--config", "my.toml")
     assert said == "regard: my.toml, line 2: it is not TOML at column 8: invalid value.\n"
@@ -95,7 +95,7 @@ def test_a_file_of_settings_that_is_none_is_named_with_its_line(refused, pairs, 
     assert said == f"regard: no.toml: {problem}\n"
 
 
-def test_what_is_said_later_and_nearer_stands(run, pairs, tmp_path):
+def test_later_and_more_specific_options_win(run, pairs, tmp_path):
     (tmp_path / "my.toml").write_text(
         "[train]\nseed = 5\nmax_steps = 7\nreport_every = 9\n"
         "[model]\nhidden_size = 8\nembedding_size = 8\nalign_size = 8\nreadout_size = 8\n"
@@ -146,7 +146,7 @@ def test_a_wrong_option_of_the_search_is_refused_before_a_line_is_read(
 @pytest.mark.parametrize(
     ("text", "what"), [("a\nb", "a line break"), ("a\udcff", "bytes that are not UTF-8")]
 )
-def test_a_text_that_is_no_line_is_refused(refused, capitals, text, what):
+def test_a_text_that_is_not_one_line_is_refused(refused, capitals, text, what):
     problem = f"It contains {what}; it must be one line. Use a file on standard input.\n"
     assert refused("translate", capitals, "--text", text) == f"regard: --text: {problem}"
     assert refused("show", capitals, text) == f"regard: TEXT: {problem}"

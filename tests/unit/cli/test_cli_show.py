@@ -7,7 +7,7 @@ import pytest
 SMALL = [f"--set=model.{name}_size=8" for name in ("hidden", "embedding", "align", "readout")]
 
 
-def test_show_draws_a_row_for_each_symbol_and_one_for_the_end(run, capitals):
+def test_show_draws_a_row_for_each_token_and_one_for_eos(run, capitals):
     answer = run("show", capitals, "cab")
     assert answer.code == 0
     rows = answer.out.splitlines()
@@ -18,26 +18,26 @@ def test_show_draws_a_row_for_each_symbol_and_one_for_the_end(run, capitals):
     assert answer.err == f"Next: regard translate {capitals} --format jsonl --text=cab\n"
 
 
-def test_the_command_that_show_hints_at_runs(run, capitals):
+def test_the_command_that_show_suggests_runs(run, capitals):
     hint = run("show", capitals, "--", "-a b").err
     assert hint == f"Next: regard translate {capitals} --format jsonl '--text=-a b'\n"
     assert run("translate", capitals, "--format", "jsonl", "--text=-a b").code == 0
 
 
-def test_show_can_be_told_what_to_write(run, capitals):
+def test_show_accepts_a_forced_target(run, capitals):
     answer = run("show", capitals, "ab", "--target", "HE")
     rows = answer.out.splitlines()
     assert rows[0].startswith("ab → HE   (log-probability -")
     assert [row[0] for row in rows[3:6]] == ["H", "E", "■"]
 
 
-def test_show_draws_in_as_many_columns_as_are_said(run, capitals):
+def test_show_uses_the_given_width(run, capitals):
     answer = run("show", capitals, "abcdefghabcdefgh", "--width", "24")
     assert max(map(len, answer.out.splitlines()[2:])) <= 24
     assert "more columns" in answer.out
 
 
-def test_show_passes_on_what_there_is_to_say(run, capitals):
+def test_show_prints_notes_of_the_model(run, capitals):
     answer = run("show", capitals, "π")
     assert answer.err.startswith("All tokens of the source are unknown to the model; ")
 
@@ -48,7 +48,7 @@ def test_show_needs_text(refused, capitals, text):
     assert said == "regard: TEXT: It is blank; it must contain text.\n"
 
 
-def test_info_tells_what_is_inside(run, capitals):
+def test_info_describes_a_model(run, capitals):
     answer = run("info", capitals)
     assert answer.code == 0
     rows = dict(line.split(maxsplit=1) for line in answer.out.replace(" s", "_s").splitlines())
@@ -69,7 +69,7 @@ def test_info_for_programs_holds_settings_and_summary(run, capitals):
     assert found["summary"]["steps"] == 60
 
 
-def test_the_settings_of_a_model_make_the_same_settings_again(run, capitals, pairs, tmp_path):
+def test_settings_printed_by_info_can_be_read_back(run, capitals, pairs, tmp_path):
     answer = run("info", capitals, "--settings")
     assert (answer.code, answer.err) == (0, "")
     (tmp_path / "my.toml").write_text(answer.out)
@@ -80,7 +80,7 @@ def test_the_settings_of_a_model_make_the_same_settings_again(run, capitals, pai
     assert (tmp_path / "again.regard").read_bytes() == capitals.read_bytes()
 
 
-def test_check_counts_and_says_what_would_be_chosen(run, pairs):
+def test_check_counts_pairs_and_prints_automatic_settings(run, pairs):
     answer = run("check", pairs)
     assert answer.code == 0
     assert answer.out.startswith("pairs        12\nsources      12 different, 0 with several")
@@ -107,13 +107,13 @@ def test_check_reads_standard_input_once(run, pairs):
     assert json.loads(found[0])["pairs"] == 12
 
 
-def test_check_counts_what_is_in_the_validation_set_too(run, pairs, tmp_path):
+def test_check_counts_the_validation_set_too(run, pairs, tmp_path):
     (tmp_path / "dev.tsv").write_text("a\tA\nb\tX\nx\tY\n")
     found = json.loads(run("check", pairs, "--dev", "dev.tsv", "--format", "json").out)
     assert found["overlap"] == {"dev_pairs": 3, "same_pairs": 1, "same_sources": 2}
 
 
-def test_the_hint_of_the_check_says_where_the_pairs_are(run, tmp_path):
+def test_the_hint_of_check_names_the_pairs(run, tmp_path):
     (tmp_path / "s").write_text("a\nb\n")
     (tmp_path / "t").write_text("A\nB\n")
     answer = run("check", "--source", "s", "--target", "t")

@@ -21,7 +21,7 @@ def weights(text):
 
 
 @pytest.mark.parametrize("kind", ["svg", "html"])
-def test_the_numbers_in_a_file_are_the_models_forced_to_say_the_same(run, capitals, tmp_path, kind):
+def test_numbers_in_a_file_equal_those_of_forced_decoding(run, capitals, tmp_path, kind):
     answer = run("show", capitals, "cab", "--out", f"x.{kind}")
     assert answer.code == 0
     assert answer.out.splitlines()[0].startswith("cab → CAB   (log-probability -0.")
@@ -32,7 +32,7 @@ def test_the_numbers_in_a_file_are_the_models_forced_to_say_the_same(run, capita
     assert found == pytest.approx(forced.attention.astype(float).ravel().tolist(), abs=1e-6)
 
 
-def test_an_svg_is_whole_and_says_what_it_shows(run, capitals, tmp_path):
+def test_an_svg_is_complete_and_has_a_description(run, capitals, tmp_path):
     run("show", capitals, "ab", "--out", "x.SVG")
     picture = ElementTree.fromstring((tmp_path / "x.SVG").read_bytes())
     title, told, *_ = picture
@@ -47,7 +47,7 @@ def test_pictures_for_print_are_drawn(run, capitals, tmp_path, kind, magic):
     assert (tmp_path / f"x.{kind}").read_bytes().startswith(magic)
 
 
-def test_influence_is_drawn_and_labelled_as_that(run, capitals, tmp_path):
+def test_influence_is_drawn_and_labelled_as_influence(run, capitals, tmp_path):
     answer = run("show", capitals, "cab", "--influence")
     rows = answer.out.splitlines()
     assert rows[2].startswith("Influence by gradient, not attention: ")
@@ -61,7 +61,7 @@ def test_influence_is_drawn_and_labelled_as_that(run, capitals, tmp_path):
     assert "Attention: how much" not in text
 
 
-def test_a_model_without_attention_says_so_and_shows_what_moved_it(run, blind, tmp_path):
+def test_a_model_without_attention_says_so_and_displays_influence(run, blind, tmp_path):
     answer = run("show", blind, "ab")
     rows = answer.out.splitlines()
     sentence = (
@@ -80,7 +80,7 @@ def test_a_model_without_attention_says_so_and_shows_what_moved_it(run, blind, t
     assert np.allclose(found.sum(axis=1), 1)
 
 
-def test_an_older_file_is_lost_only_where_that_is_said(refused, run, capitals, tmp_path):
+def test_an_existing_file_is_overwritten_only_on_request(refused, run, capitals, tmp_path):
     (tmp_path / "x.svg").write_text("mine")
     said = refused("show", capitals, "ab", "--out", "x.svg")
     assert said == ("regard: x.svg: It already exists. Use --overwrite or another --out.\n")
@@ -97,14 +97,14 @@ def test_an_older_file_is_lost_only_where_that_is_said(refused, run, capitals, t
         ("f.svg", "f.svg: It is a folder; it must be a file. Use another --out."),
     ],
 )
-def test_a_file_that_cannot_be_is_refused_before_the_model_is_read(
+def test_an_invalid_output_file_is_refused_before_the_model_is_read(
     refused, tmp_path, out, sentence
 ):
     (tmp_path / "f.svg").mkdir()
     assert refused("show", "no.regard", "ab", "--out", out) == f"regard: {sentence}\n"
 
 
-def test_a_file_that_cannot_be_written_gets_a_sentence(refused, capitals, monkeypatch):
+def test_an_unwritable_file_gets_an_error_message(refused, capitals, monkeypatch):
     def full(unfinished, path):
         # what was written so far is not to stay
         assert os.path.getsize(unfinished)
@@ -137,7 +137,7 @@ class Terminal(io.StringIO):
     ],
     ids=["truecolor", "24bit", "silent", "some", "NO_COLOR", "dumb"],
 )
-def test_colors_are_what_the_terminal_says_it_has(monkeypatch, environment, bits):
+def test_colors_are_those_that_the_terminal_supports(monkeypatch, environment, bits):
     for name in ("COLORTERM", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
@@ -149,7 +149,7 @@ def test_colors_are_what_the_terminal_says_it_has(monkeypatch, environment, bits
     assert options.color_depth() == 0
 
 
-def test_lines_that_run_from_right_to_left_keep_to_themselves(run, capitals):
+def test_right_to_left_lines_are_isolated(run, capitals):
     first = run("show", capitals, "حب").out.splitlines()[0]
     assert first.startswith("\u2068حب\u2069 → ")
 

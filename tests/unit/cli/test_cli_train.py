@@ -34,7 +34,7 @@ def uninterrupted(run, pairs, tmp_path):
     return (tmp_path / "whole.regard").read_bytes()
 
 
-def test_a_file_is_all_that_is_needed_and_everything_is_told(run, pairs, tmp_path):
+def test_training_needs_a_file_alone_and_reports_everything(run, pairs, tmp_path):
     answer = run("train", pairs, *SHORT)
     assert (answer.code, answer.out) == (0, "")
     told = answer.err.splitlines()
@@ -48,7 +48,7 @@ def test_a_file_is_all_that_is_needed_and_everything_is_told(run, pairs, tmp_pat
     assert (tmp_path / "capitals.run" / "settings.toml").is_file()
 
 
-def test_quiet_says_nothing(run, pairs):
+def test_quiet_prints_nothing(run, pairs):
     assert run("train", pairs, *SHORT, "--quiet") == (0, "", "")
 
 
@@ -129,7 +129,7 @@ def test_a_run_that_was_stopped_before_its_model_was_saved_saves_it(
     assert "steps           2\n" in run("info", out).out
 
 
-def test_a_finished_run_goes_on_only_where_that_is_said(run, refused, pairs):
+def test_a_finished_run_continues_only_on_request(run, refused, pairs):
     run("train", pairs, *SHORT, "--quiet")
     longer = ["train", pairs, "--max-steps", "4", *SMALL, "--quiet", "--resume"]
     said = refused(*longer)
@@ -143,7 +143,7 @@ OFTEN = ["--set", "train.report_every=1", "--max-steps", "60000", *SMALL]
 WAIT = "Stopping after this update and saving. Once more stops at once."
 
 
-def test_sigterm_saves_and_the_command_says_how_to_go_on(pairs, tmp_path):
+def test_sigterm_saves_and_prints_how_to_resume(pairs, tmp_path):
     command = [COMMAND, "train", "capitals.tsv", "--out", "my model", "--overwrite", *OFTEN]
     path = f"{COMMAND.parent}:{os.environ['PATH']}"
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PATH": path}
@@ -163,7 +163,7 @@ def test_sigterm_saves_and_the_command_says_how_to_go_on(pairs, tmp_path):
     assert not (tmp_path / "my model").exists()
 
 
-def test_ctrl_c_saves_and_what_is_hinted_at_ends_as_if_it_had_not_been(
+def test_ctrl_c_saves_and_the_suggested_command_resumes_exactly(
     run, pairs, tmp_path, monkeypatch, uninterrupted
 ):
     words = ["train", pairs, *STEPS, "--out", "m.regard"]
@@ -179,7 +179,7 @@ def test_ctrl_c_saves_and_what_is_hinted_at_ends_as_if_it_had_not_been(
     assert (tmp_path / "m.regard").read_bytes() == uninterrupted
 
 
-def test_an_interrupt_before_the_first_update_says_how_to_go_on_too(run, pairs, monkeypatch):
+def test_an_interrupt_before_the_first_update_prints_how_to_resume(run, pairs, monkeypatch):
     def interrupted(order):
         raise KeyboardInterrupt
 
@@ -192,7 +192,7 @@ def test_an_interrupt_before_the_first_update_says_how_to_go_on_too(run, pairs, 
     assert answer == (130, "", f"Next: regard train {pairs} --max-steps 2 --overwrite\n")
 
 
-def test_the_hint_names_the_command_that_was_typed(pairs, tmp_path):
+def test_the_hint_repeats_the_original_command(pairs, tmp_path):
     for path, program in ((os.environ["PATH"], str(COMMAND)), (str(COMMAND.parent), "regard")):
         environment = {**os.environ, "PATH": path, "OMP_NUM_THREADS": "1"}
         answer = subprocess.run(
@@ -217,7 +217,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-def test_a_quota_that_is_reached_loses_nothing(run, in_a_process, pairs, tmp_path, uninterrupted):
+def test_an_exceeded_quota_loses_nothing(run, in_a_process, pairs, tmp_path, uninterrupted):
     words = ["train", pairs, *STEPS, "--out", "m.regard"]
     answer = in_a_process(QUOTA_AFTER_THE_FIRST_SAVE, *words)
     sentence = (
@@ -243,7 +243,7 @@ def disk(tmp_path):
     subprocess.run(["umount", path], check=True)
 
 
-def test_a_disk_that_is_full_loses_nothing(run, monkeypatch, pairs, disk, uninterrupted):
+def test_a_full_disk_loses_nothing(run, monkeypatch, pairs, disk, uninterrupted):
     words = ["train", pairs, *STEPS, "--out", "disk/m.regard"]
     save = RunFolder.save
 
@@ -267,7 +267,7 @@ def test_a_disk_that_is_full_loses_nothing(run, monkeypatch, pairs, disk, uninte
     assert (disk / "m.regard").read_bytes() == uninterrupted
 
 
-def test_the_new_name_of_a_setting_is_said_once_on_stderr(run, pairs, tmp_path):
+def test_the_new_name_of_a_setting_is_printed_once_on_stderr(run, pairs, tmp_path):
     (tmp_path / "old.toml").write_text("[train]\naverage = 1\n")
     words = ["--set", "train.agreement=0.0", "--set", "train.average=2", "--config", "old.toml"]
     answer = run("train", pairs, *SHORT, *words)

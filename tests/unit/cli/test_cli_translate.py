@@ -17,13 +17,13 @@ COMMAND = Path(sys.executable).with_name("regard")
 GUESS = "All tokens of the source are unknown to the model; the output is a guess."
 
 
-def test_lines_go_in_and_as_many_come_out_and_nothing_else_is_said(run, capitals):
+def test_translate_prints_one_line_per_input_line_and_nothing_else(run, capitals):
     lines = ["a", "", "abc", "   ", "h", "ba"]
     answer = run("translate", capitals, stdin="\n".join(lines) + "\n")
     assert answer == (0, "A\n\nABC\n\nH\nBA\n", "")
 
 
-def test_more_lines_than_are_written_at_once_stay_in_their_order(run, capitals, monkeypatch):
+def test_many_lines_stay_in_order(run, capitals, monkeypatch):
     monkeypatch.setattr(sys.modules["regard.cli.translate"], "CHUNK", 7)
     lines = ["abcdefgh"[number % 8] for number in range(31)]
     answer = run("translate", capitals, "--format=jsonl", stdin="".join(f"{x}\n" for x in lines))
@@ -36,11 +36,11 @@ def test_line_ends_of_any_kind_are_read(run, capitals, stdin):
     assert run("translate", capitals, stdin=stdin) == (0, "A\nB\n", "")
 
 
-def test_no_line_gives_no_line(run, capitals):
+def test_empty_input_gives_empty_output(run, capitals):
     assert run("translate", capitals, stdin="") == (0, "", "")
 
 
-def test_a_line_of_unknown_symbols_is_translated_and_named(run, capitals):
+def test_a_line_of_unknown_tokens_is_translated_and_reported(run, capitals):
     answer = run("translate", capitals, "--max-length", 3, stdin="a\nπλ\nb\n")
     assert answer.code == 0
     assert [line for line in answer.err.splitlines() if GUESS in line] == [
@@ -50,7 +50,7 @@ def test_a_line_of_unknown_symbols_is_translated_and_named(run, capitals):
     assert (len(found), found[0], found[2]) == (3, "A", "B")
 
 
-def test_a_line_that_is_too_long_is_cut_and_named(run, capitals):
+def test_a_line_that_is_too_long_is_truncated_and_reported(run, capitals):
     answer = run("translate", capitals, "--max-length", 2, stdin="a\n" + "b" * 40 + "\n")
     assert answer.code == 0
     assert len(answer.out.splitlines()) == 2
@@ -59,7 +59,7 @@ def test_a_line_that_is_too_long_is_cut_and_named(run, capitals):
     )
 
 
-def test_an_output_is_called_stopped_only_where_it_would_have_gone_on(run, capitals):
+def test_an_output_is_called_truncated_only_if_it_would_continue(run, capitals):
     assert run("translate", capitals, "--max-length", 3, stdin="abc\n") == (0, "ABC\n", "")
     note = "The output was stopped at the maximum length, 2 tokens."
     stopped = (0, "AB\n", f"standard input, line 1: {note}\n")
@@ -81,7 +81,7 @@ def test_one_text_can_be_given_as_an_option(run, capitals):
     assert answer.err.startswith(f"--text, line 1: {GUESS}\n")
 
 
-def test_json_holds_all_that_is_known_of_a_line(run, capitals):
+def test_json_has_all_fields_of_a_translation(run, capitals):
     answer = run("translate", capitals, "--format", "jsonl", stdin="ab\n\n")
     first, second = map(json.loads, answer.out.splitlines())
     assert (first["line"], first["source"], first["text"]) == (1, "ab", "AB")
@@ -92,7 +92,7 @@ def test_json_holds_all_that_is_known_of_a_line(run, capitals):
     assert (second["line"], second["text"], second["tokens"]) == (2, "", [])
 
 
-def test_pharaoh_says_where_each_token_looked_most(run, capitals):
+def test_pharaoh_links_each_token_to_its_largest_weight(run, capitals):
     lines = "abc\n\ncab\n"
     found = run("translate", capitals, "--format", "jsonl", stdin=lines).out.splitlines()
     answer = run("translate", capitals, "--format", "pharaoh", stdin=lines)
@@ -124,7 +124,7 @@ def test_n_best_rows_carry_line_and_score_best_first(run, capitals):
     assert float(rows[0][1]) == pytest.approx(sum(best["token_scores"]) / 3, abs=1e-4)
 
 
-def test_what_n_best_rows_print_is_what_ranks_them_also_where_plain_sums_do_not(run, capitals):
+def test_n_best_rows_print_the_length_normalized_score_that_ranks_them(run, capitals):
     words = ("translate", capitals, "--nbest", 9, "--length-penalty", 1)
     rows = run(*words, stdin="abc\ncab\na\n").out.splitlines()
     shown = run(*words, "--format=jsonl", stdin="abc\ncab\na\n").out.splitlines()
@@ -139,7 +139,7 @@ def test_what_n_best_rows_print_is_what_ranks_them_also_where_plain_sums_do_not(
         assert one["text"] == "".join(one["tokens"])
 
 
-def test_pharaoh_has_no_row_for_the_second_best(refused, capitals, blind):
+def test_pharaoh_prints_the_best_output_alone(refused, capitals, blind):
     said = refused("translate", capitals, "--format", "pharaoh", "--nbest", 3)
     problem = "format is pharaoh, which has one row per line, but nbest is 3. Use nbest = 1."
     assert said == f"regard: translate: {problem}\n"
@@ -172,14 +172,14 @@ def test_options_of_the_search_reach_it(run, capitals):
     assert alone == drawn[2] != text("--temperature", 9, "--beam-size", 5, "--seed", 2)
 
 
-def test_a_choice_of_words_to_draw_from_needs_drawing(refused, capitals):
+def test_top_k_and_top_p_require_sampling(refused, capitals):
     would = "but temperature is 0, which samples nothing. Use temperature = 1."
     assert refused("translate", capitals, "--top-k", 5, "--top-p", 0.5) == (
         f"regard: search: top_k is 5, {would}\nregard: search: top_p is 0.5, {would}\n"
     )
 
 
-def test_unknown_symbols_are_copied_or_marked(run, tmp_path):
+def test_unknown_tokens_are_copied_or_marked(run, tmp_path):
     small = [f"--set=model.{name}_size=8" for name in ("hidden", "embedding", "align", "readout")]
     (tmp_path / "few.tsv").write_text("a\tb\nc\td\n")
     # one symbol of each side is known, so that the other can be written only as unknown
@@ -204,7 +204,7 @@ def test_unknown_symbols_are_copied_or_marked(run, tmp_path):
     assert "�" in marked
 
 
-def test_several_models_vote(run, capitals, beginner):
+def test_several_models_are_an_ensemble(run, capitals, beginner):
     answer = run("translate", capitals, beginner, stdin="a\nb\n")
     assert (answer.code, len(answer.out.splitlines())) == (0, 2)
     alone, both = (
@@ -253,7 +253,7 @@ def test_lines_typed_for_a_file_are_prompted_for_on_the_terminal(capitals, monke
     )
 
 
-def test_a_line_that_is_no_text_does_not_end_the_conversation(capitals, monkeypatch, capsys):
+def test_an_invalid_line_does_not_end_an_interactive_session(capitals, monkeypatch, capsys):
     class Typed(Terminal):
         lines = iter(("ab", b"\xff", "c"))
 
@@ -268,7 +268,7 @@ def test_a_line_that_is_no_text_does_not_end_the_conversation(capitals, monkeypa
     assert "> The line is not UTF-8. Type it again.\n> " in err
 
 
-def test_a_bar_shows_how_far_it_is_where_somebody_looks(run, capitals, monkeypatch):
+def test_a_terminal_gets_a_progress_bar(run, capitals, monkeypatch):
     shown = Terminal()
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys, "stderr", shown)
@@ -289,7 +289,7 @@ class Short(Constraint):
 """
 
 
-def test_a_constraint_of_ones_own_is_imported_from_the_working_folder(run, refused, capitals):
+def test_a_custom_constraint_is_imported_from_the_working_folder(run, refused, capitals):
     Path("my_rules.py").write_text(RULES)
     answer = run("translate", capitals, "--constraint", "my_rules:Short", "--text", "abc")
     assert (answer.code, len(answer.out.strip())) == (0, 2)

@@ -48,14 +48,14 @@ class Extended(Base):
         """This is no setting."""
 
 
-def test_a_setting_is_told_by_the_string_under_it():
+def test_a_setting_is_described_by_the_string_under_it():
     assert document(Base) == [
         ("width", "a whole number, at least 1", None, "How wide."),
         ("share", "at least 0 and below 1", "0.5", "How much, and of what."),
     ]
 
 
-def test_what_a_section_extends_comes_first_and_may_be_told_anew():
+def test_inherited_settings_come_first_and_may_be_redescribed():
     assert document(Extended) == [
         ("width", "a whole number, at least 1", "3", "How wide, here."),
         ("share", "at least 0 and below 1", "0.5", "How much, and of what."),
@@ -65,13 +65,13 @@ def test_what_a_section_extends_comes_first_and_may_be_told_anew():
     ]
 
 
-def test_entries_can_be_had_by_name():
+def test_entries_can_be_accessed_by_name():
     (entry, *_) = document(TrainConfig)
     assert (entry.name, entry.type, entry.default) == ("seed", "a whole number, at least 0", "1")
     assert entry.text == "Random seed: initial weights, order of the pairs, dropout."
 
 
-def test_a_section_is_told_on_one_line():
+def test_a_section_has_a_one_line_description():
     assert summary(Base) == "A section of two lines."
 
 

@@ -138,7 +138,7 @@ trees = st.recursive(
 
 @many
 @given(any_settings, st.booleans())
-def test_settings_come_back_from_toml_as_they_were(made, comments):
+def test_settings_survive_a_toml_round_trip(made, comments):
     text = to_toml(made, comments=comments)
     tree = tomllib.loads(text.encode().decode())
     assert settings_from(tree) == made
@@ -147,7 +147,7 @@ def test_settings_come_back_from_toml_as_they_were(made, comments):
 
 @pytest.mark.parametrize("decoder", DECODERS)
 @pytest.mark.parametrize("encoder", ENCODERS)
-def test_every_encoder_with_every_decoder_comes_back_with_its_kind(encoder, decoder):
+def test_every_encoder_and_decoder_survives_a_toml_round_trip(encoder, decoder):
     rng = random.Random(f"{os.environ['REGARD_SEED']} {encoder} {decoder}")
     for _ in range(10):
         tree = to_tree(section(rng, Settings))
@@ -178,7 +178,7 @@ def test_every_setting_can_be_set_by_an_assignment(made):
 
 @some
 @given(any_settings, any_settings)
-def test_differences_are_what_has_to_be_set_to_come_from_one_to_the_other(a, b):
+def test_differences_lead_from_one_settings_object_to_the_other(a, b):
     before, after = dict(leaves(to_tree(a))), dict(leaves(to_tree(b)))
     told = dict(line.split(": ", 1) for line in differences(a, b))
     changed = {name for name in {**before, **after} if before.get(name) != after.get(name)}
@@ -210,7 +210,7 @@ def outcome(make, *arguments):
 
 @many
 @given(trees)
-def test_any_tree_without_a_whole_model_gets_sentences(tree):
+def test_any_incomplete_tree_gets_error_messages(tree):
     made, problems = outcome(settings_from, tree)
     assert made is None
     assert problems
@@ -218,7 +218,7 @@ def test_any_tree_without_a_whole_model_gets_sentences(tree):
 
 @many
 @given(any_settings, st.data())
-def test_one_wrong_thing_gets_sentences_about_its_section(made, data):
+def test_a_single_error_is_reported_with_its_section(made, data):
     tree = to_tree(made)
     inner, path = tree, []
     while True:
@@ -242,7 +242,7 @@ def test_one_wrong_thing_gets_sentences_about_its_section(made, data):
 
 @many
 @given(st.text() | any_settings.map(to_toml), st.data())
-def test_of_any_text_comes_a_tree_or_a_sentence_with_its_line(text, data):
+def test_any_text_yields_a_tree_or_an_error_with_its_line(text, data):
     place = data.draw(st.integers(0, len(text)))
     text = text[:place] + data.draw(st.text(max_size=5)) + text[place:]
     try:
@@ -258,7 +258,7 @@ def test_of_any_text_comes_a_tree_or_a_sentence_with_its_line(text, data):
 @pytest.mark.filterwarnings("ignore::regard.config.renamed_settings.RenamedSettingWarning")
 @some
 @given(st.dictionaries(names, trees, max_size=3), st.lists(names, max_size=3))
-def test_of_any_assignments_comes_a_tree_or_a_sentence(tree, texts):
+def test_any_assignments_yield_a_tree_or_an_error(tree, texts):
     said = [*texts, *(f"{text}.seed={text}" for text in texts), *(f"a.b={text}" for text in texts)]
     before = copy.deepcopy(tree)
     made, problems = outcome(override, tree, said)

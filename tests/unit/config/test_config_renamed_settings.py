@@ -41,7 +41,7 @@ def today():
 
 
 @pytest.mark.parametrize(("old", "new"), RENAMED_SETTINGS.items())
-def test_an_old_name_is_read_and_the_new_one_is_a_setting(old, new):
+def test_an_old_name_of_a_setting_is_replaced_by_the_new_one(old, new):
     assert has(today(), new)
     assert not has(today(), old)
     with pytest.warns(RenamedSettingWarning, match=f"^{old} is now {new}.$"):
@@ -63,7 +63,7 @@ def test_an_old_name_of_a_tokenizer_is_read(side):
     assert tokenizer_from_json(old).to_json() == new
 
 
-def test_a_new_name_is_read_in_silence_and_replaces_an_old_one_of_the_file():
+def test_a_new_name_gets_no_warning_and_overrides_an_old_one_of_the_file():
     with pytest.warns(RenamedSettingWarning):
         tree = read_settings("[train]\naccumulate = 2\nseed = 3", "x.toml")
     tree = override(tree, ["train.gradient_accumulation_steps=4"])
@@ -79,7 +79,7 @@ def test_both_names_at_once_are_refused():
         with_new_names({"train": {"average": 1, "average_checkpoints": 2}}, warn=False)
 
 
-def test_a_tree_that_is_none_stays_as_it_is():
+def test_an_invalid_tree_stays_as_it_is():
     for tree in ({}, {"train": 3}, {"model": {"decoder": []}}, {"text": {"source": ["symbols"]}}):
         assert with_new_names(tree) == tree
     tree = {"train": {"average": 1}}
@@ -87,7 +87,7 @@ def test_a_tree_that_is_none_stays_as_it_is():
     assert tree == {"train": {"average": 1}}
 
 
-def test_settings_of_a_model_file_are_read_in_silence():
+def test_settings_of_a_model_file_get_no_warning():
     new = today()
     new["text"] |= {"source": "whitespace", "target": "phonemes"}
     text = json.dumps(new)
@@ -99,7 +99,7 @@ def test_settings_of_a_model_file_are_read_in_silence():
     assert to_tree(settings_from(old)) == new
 
 
-def test_a_name_alone_has_the_section_that_it_had():
+def test_an_old_name_without_a_section_has_its_former_section():
     assert section_of_old_name("average") == "train"
     assert section_of_old_name("tied") == "model"
     assert section_of_old_name("first") is None

@@ -171,15 +171,15 @@ SENTENCES = [
 @pytest.mark.parametrize(
     ("path", "value", "sentence"), SENTENCES, ids=[path for path, _, _ in SENTENCES]
 )
-def test_what_cannot_be_gets_its_sentence(path, value, sentence):
+def test_an_impossible_value_gets_its_error_message(path, value, sentence):
     assert refusal(changed(path, value)) == [sentence]
 
 
-def test_the_largest_whole_number_of_toml_is_one():
+def test_the_largest_toml_integer_is_a_whole_number():
     assert settings_from(changed("train/seed", 2**63 - 1)).train.seed == 2**63 - 1
 
 
-def test_everything_wrong_in_any_section_is_said_at_once():
+def test_errors_of_all_sections_are_reported_at_once():
     tree = {
         "dta": {},
         "train": {"seed": -1, "steps": 3},
@@ -232,7 +232,7 @@ def test_a_model_is_needed_with_all_that_has_no_default():
     ]
 
 
-def test_what_is_no_tree_is_no_settings():
+def test_a_value_that_is_not_a_tree_is_refused():
     assert refusal([1]) == ["the tree is [1]; it must be a section."]
 
 
@@ -243,7 +243,7 @@ def paths(tree, path=""):
             yield from paths(value, f"{path}{name}/")
 
 
-def test_a_value_too_long_to_be_shown_is_refused_wherever_it_stands():
+def test_a_value_too_long_to_print_is_refused_anywhere():
     deep = tomllib.loads("a." * 5000 + "a = 1")
     tree = changed("model/decoder/attention/coverage", True)
     for path in [*paths(tree), "model/decoder/attention/score", "train/seed"]:

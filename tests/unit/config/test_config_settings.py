@@ -176,13 +176,13 @@ def test_a_section_has_its_defaults_in_their_order(section):
 
 
 @pytest.mark.parametrize(("make", "sentences"), REFUSALS)
-def test_a_setting_that_cannot_be_is_refused(make, sentences):
+def test_an_impossible_setting_is_refused(make, sentences):
     with pytest.raises(ConfigError) as refusal:
         make()
     assert str(refusal.value) == sentences
 
 
-def test_what_stands_on_a_bound_is_allowed():
+def test_inclusive_bounds_are_allowed():
     TrainConfig(
         seed=0, warmup_steps=0, max_minutes=0, max_grad_norm=0, patience=0, average_checkpoints=0
     )
@@ -207,7 +207,7 @@ def test_settings_need_a_model_and_nothing_else():
 
 
 @pytest.mark.parametrize("section", [*DEFAULTS, Settings])
-def test_settings_do_not_change(section):
+def test_settings_are_immutable(section):
     made = Settings(model=small_model()) if section is Settings else section()
     with pytest.raises(FrozenInstanceError):
         setattr(made, fields(section)[0].name, None)
@@ -235,7 +235,7 @@ def test_every_setting_is_documented_where_it_is_defined():
                 assert text.endswith("."), text
 
 
-def test_a_type_says_what_its_values_must_be():
+def test_a_type_describes_its_valid_values():
     assert must_be(Annotated[int, at_least(0)]) == "a whole number, at least 0"
     assert must_be(Annotated[int, above(2), at_most(5)]) == "a whole number, above 2 and at most 5"
     assert must_be(Annotated[float, at_most(0.5)]) == "a number, at most 0.5"
@@ -244,13 +244,13 @@ def test_a_type_says_what_its_values_must_be():
     assert must_be(EncoderConfig) == "a section"
 
 
-def test_names_are_joined_as_in_a_sentence():
+def test_names_are_joined_by_commas_and_and():
     assert either(["a"]) == "a"
     assert either(["a", "b"]) == "a or b"
     assert either(["a", "b", "c"]) == "a, b or c"
 
 
-def test_a_sentence_shows_any_value_on_one_line():
+def test_an_error_prints_any_value_on_one_line():
     nested = []
     for _ in range(100_000):
         nested = [nested]

@@ -75,11 +75,11 @@ MADE = Settings(
 TREE = tomllib.loads(WRITTEN)
 
 
-def test_a_file_becomes_the_settings_that_it_says():
+def test_a_file_becomes_settings():
     assert settings_from(read_settings(WRITTEN, "run.toml")) == MADE
 
 
-def test_a_byte_order_mark_and_other_line_ends_change_nothing():
+def test_byte_order_marks_and_line_endings_change_nothing():
     text = "\ufeff" + WRITTEN.replace("\n", "\r\n")
     assert settings_from(read_settings(text, "run.toml")) == MADE
 
@@ -111,14 +111,14 @@ NO_TOML = [
 
 
 @pytest.mark.parametrize(("text", "line", "sentence"), NO_TOML, ids=["=", "[", "twice", "1", "[[["])
-def test_a_file_that_is_no_toml_is_refused_with_its_line(text, line, sentence):
+def test_invalid_toml_is_refused_with_its_line(text, line, sentence):
     with pytest.raises(DataError) as error:
         read_settings(text, "run.toml")
     assert str(error.value) == sentence
     assert (error.value.file, error.value.line) == ("run.toml", line)
 
 
-def test_every_setting_is_written_under_what_it_is_for():
+def test_every_setting_is_written_under_its_description():
     lines = to_toml(MADE).splitlines()
     for line, comment in [
         ("[train]", "# Optimization, validation, checkpoints, and when training stops."),
@@ -184,7 +184,7 @@ def test_a_tree_holds_every_setting_and_the_kinds():
     assert settings_from(tree) == MADE
 
 
-def test_text_is_written_so_that_toml_reads_it_back():
+def test_text_is_escaped_for_toml():
     for device in ('a"b\\c', "cuda:1", "", "h̃ 你"):
         made = replace(MADE, train=TrainConfig(device=device))
         assert settings_from(tomllib.loads(to_toml(made))) == made
@@ -226,7 +226,7 @@ def test_assignments_change_a_copy_one_after_the_other():
     assert override(TREE, []) == TREE
 
 
-def test_what_is_no_assignment_is_refused_all_at_once():
+def test_invalid_assignments_are_all_refused_at_once():
     with pytest.raises(ConfigError) as error:
         override({"train": {"seed": 1}}, ["train.seed", "=2", "a..b=2", "a b=2", "train.seed.x=2"])
     remedy = "is not an assignment. Write section.setting=value: train.seed=2."
@@ -239,7 +239,7 @@ def test_what_is_no_assignment_is_refused_all_at_once():
     )
 
 
-def test_an_assignment_however_deep_is_only_an_unknown_section():
+def test_a_deep_assignment_is_an_unknown_section():
     tree = override(TREE, [".".join("a" * 5000) + "=1"])
     with pytest.raises(ConfigError, match=r"^settings: Unknown section a\.$"):
         settings_from(tree)
@@ -262,7 +262,7 @@ def test_differences_name_what_changes_and_how():
     ]
 
 
-def test_differences_between_kinds_say_what_goes_and_what_comes():
+def test_differences_between_kinds_list_removed_and_added_settings():
     encoder = TransformerEncoderConfig(model_size=8, feed_forward_size=3, num_layers=1)
     decoder = LuongDecoderConfig(hidden_size=7, attention=AttentionConfig(align_size=11))
     model = replace(MADE.model, encoder=encoder, decoder=decoder)

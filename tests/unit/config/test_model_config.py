@@ -108,7 +108,7 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize(("make", "sentences"), REFUSALS)
-def test_a_setting_that_cannot_be_is_refused(make, sentences):
+def test_an_impossible_setting_is_refused(make, sentences):
     with pytest.raises(ConfigError) as refusal:
         make()
     assert str(refusal.value) == sentences

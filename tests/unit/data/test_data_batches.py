@@ -16,7 +16,7 @@ def corpus(tmp_path):
     return write_corpus(tmp_path / "c", rows)
 
 
-def test_rows_stand_side_by_side_filled_up_on_the_right(corpus):
+def test_rows_are_padded_on_the_right(corpus):
     batch = make_batch(corpus, [1, 0, 3])
     assert batch.source.tolist() == [[9, PAD, PAD], [5, 6, 7], [13, 14, PAD]]
     assert batch.source_mask.tolist() == [
@@ -43,13 +43,13 @@ def test_the_tokens_that_count_are_those_of_the_target_with_eos(corpus):
     assert make_batch(corpus, [0, 1, 2, 3]).num_tokens == 2 + 3 + 2 + 1
 
 
-def test_a_source_without_symbols_still_has_a_place_that_is_hidden(corpus):
+def test_an_empty_source_has_one_masked_position(corpus):
     batch = make_batch(corpus, [2])
     assert batch.source.tolist() == [[PAD]]
     assert batch.source_mask.tolist() == [[False]]
 
 
-def test_a_batch_moves_to_a_device_whole(corpus):
+def test_a_batch_moves_to_a_device_as_a_whole(corpus):
     batch = make_batch(corpus, torch.tensor([0, 1]).numpy())
     moved = batch.to("meta")
     for field in dataclasses.fields(Batch):
@@ -59,13 +59,13 @@ def test_a_batch_moves_to_a_device_whole(corpus):
     assert batch.source.device.type == "cpu"
 
 
-def test_a_batch_cannot_be_changed(corpus):
+def test_a_batch_is_immutable(corpus):
     batch = make_batch(corpus, [0])
     with pytest.raises(dataclasses.FrozenInstanceError):
         batch.source = batch.target
 
 
-def test_a_filled_batch_has_its_rows_and_hides_the_rest(corpus):
+def test_a_padded_batch_has_its_rows_and_masks_the_rest(corpus):
     batch = make_batch(corpus, [1, 0])
     padded = batch.padded_to(3, 4, 5)
     assert padded.source.tolist() == [[9, PAD, PAD, PAD], [5, 6, 7, PAD], [PAD] * 4]

@@ -44,7 +44,7 @@ def sentences(count, seed=0, mean=25):
 
 @many
 @given(pairs=lengths, batch_tokens=budgets, seed=numbers, epoch=numbers, window=st.integers(1, 80))
-def test_every_row_comes_once_and_no_batch_is_over_the_budget(
+def test_every_row_occurs_once_and_no_batch_exceeds_the_budget(
     pairs, batch_tokens, seed, epoch, window
 ):
     source, target = arrays(pairs)
@@ -59,7 +59,7 @@ def test_every_row_comes_once_and_no_batch_is_over_the_budget(
 
 @many
 @given(pairs=lengths, batch_tokens=budgets, seed=numbers, epoch=numbers)
-def test_an_epoch_depends_on_nothing_but_what_is_given(pairs, batch_tokens, seed, epoch):
+def test_an_epoch_depends_on_its_arguments_alone(pairs, batch_tokens, seed, epoch):
     source, target = arrays(pairs)
     one = Buckets(source, target, batch_tokens, seed)
     one.epoch(epoch + 1)
@@ -68,7 +68,7 @@ def test_an_epoch_depends_on_nothing_but_what_is_given(pairs, batch_tokens, seed
     assert same(one.epoch(epoch), other.epoch(epoch))
 
 
-def test_lengths_are_not_changed():
+def test_the_arrays_of_lengths_are_not_modified():
     source, target = sentences(1000)
     kept = source.copy(), target.copy()
     Buckets(source, target, 512, 0).epoch(0)
@@ -104,7 +104,7 @@ def test_epochs_and_seeds_differ_in_rows_and_order():
     assert len(companions & {frozenset(batch.tolist()) for batch in one.epoch(1)}) < 10
 
 
-def test_batches_come_in_no_order_of_length():
+def test_batches_are_not_ordered_by_length():
     source, target = sentences(20_000)
     widths = [int(source[batch].max()) for batch in Buckets(source, target, 512, 0).epoch(0)]
     # of two neighbours either may be the longer: in sorted batches nearly none would fall
@@ -141,7 +141,7 @@ def test_batches_by_length_can_be_undone(given, batch_tokens):
         assert len(batch) == 1 or width * len(batch) <= batch_tokens
 
 
-def test_batches_by_length_sorts_by_length_and_keeps_equals_as_they_came():
+def test_batches_by_length_sorts_stably_by_length():
     batches, restored = batches_by_length(np.array([4, 1, 4, 2, 1]), 6)
     assert [batch.tolist() for batch in batches] == [[1, 4], [3], [0], [2]]
     assert restored.tolist() == [3, 0, 4, 2, 1]
@@ -152,7 +152,7 @@ def test_batches_by_length_sorts_by_length_and_keeps_equals_as_they_came():
     pairs=st.lists(st.tuples(st.integers(1, 30), st.integers(1, 9)), min_size=1, max_size=8),
     most=st.integers(1, 5),
 )
-def test_no_other_widths_fill_up_less(pairs, most):
+def test_no_other_widths_pad_less(pairs, most):
     widths, weights = (np.array(column) for column in zip(*pairs, strict=True))
 
     def filled(chosen):
@@ -183,7 +183,7 @@ def test_batches_of_every_epoch_fit_into_few_shapes(pairs, batch_tokens, seed, e
         assert roomy[2] in shapes.targets
 
 
-def test_lines_of_one_length_are_not_filled_up():
+def test_lines_of_one_length_are_not_padded():
     source = np.full(1000, 50, dtype=np.int32)
     shapes = Buckets(source, source - 1, 80 * 51, 1).padded_shapes()
     assert shapes.shape(80, 50, 50) == (80, 50, 50)

@@ -17,7 +17,7 @@ def lines_of(length, count=1):
     return [("a" * length, "b" * length)] * count
 
 
-def test_duplicates_and_several_targets_are_told_apart():
+def test_duplicates_and_several_targets_are_distinguished():
     found = check(pairs(("a", "x"), ("b", "y"), ("a", "z"), ("a", "x"), ("b", "y"), ("a", "x")))
     assert found.pairs == 6
     assert found.sources == 2
@@ -32,12 +32,12 @@ def test_duplicates_and_several_targets_are_told_apart():
     )
 
 
-def test_a_pair_is_not_confused_with_another_way_to_cut_the_same_letters():
+def test_pairs_with_equal_concatenations_are_distinguished():
     found = check(pairs(("ab", "c"), ("a", "bc"), ("a", "b\tc"), ("a\tb", "c")))
     assert found.duplicates.count == 0
 
 
-def test_only_the_first_five_are_shown():
+def test_only_the_first_five_are_listed():
     found = check(pairs(*[("a", "x")] * 9))
     assert found.duplicates.count == 8
     assert len(found.duplicates.examples) == 5
@@ -72,7 +72,7 @@ def test_lengths_are_those_of_the_characters():
     assert (found.source.alphabet_size, found.target.alphabet_size) == (1, 1)
 
 
-def test_nine_bins_reach_to_where_nearly_all_are_and_the_tenth_holds_the_rest():
+def test_nine_bins_cover_nearly_all_lines_and_the_tenth_the_rest():
     # 99 of 100 have at most 18 characters: nine bins of two
     found = check(pairs(*lines_of(1, 50), *lines_of(2, 10), *lines_of(18, 39), *lines_of(5000, 1)))
     assert found.source.starts == (1, 3, 5, 7, 9, 11, 13, 15, 17, 19)
@@ -86,7 +86,7 @@ def test_lines_of_one_length_make_one_bin():
     assert found.source.counts == (3, *[0] * 9)
 
 
-def test_the_share_of_lines_with_spaces_is_that_of_spaces_inside():
+def test_only_inner_spaces_count_for_lines_with_spaces():
     found = check(pairs(("a b", "x"), ("c", " y "), ("d e f", "z"), ("g", "w v")))
     assert found.source.with_spaces == 0.5
     assert found.target.with_spaces == 0.25
@@ -126,12 +126,12 @@ def test_a_line_counts_once_for_each_unusual_kind():
     assert found.unusual["unassigned"] == Occurrences(0, ())
 
 
-def test_places_name_the_file_that_a_pair_came_from():
+def test_places_name_the_file_of_a_pair():
     both = pairs(("a", "b"), file="one.tsv") + pairs(("c", "d"), ("a", "b"), file="two.tsv")
     assert check(both).duplicates.examples == ("two.tsv, line 2: as one.tsv, line 1",)
 
 
-def test_nothing_at_all_can_be_checked_too():
+def test_empty_data_can_be_checked():
     found = check([], [DataError("x.tsv", None, "it is empty")])
     assert (found.pairs, found.source, found.target, found.usual_ratio) == (0, None, None, None)
     assert render(found) == (
@@ -153,7 +153,7 @@ def test_findings_are_plain_json():
     assert plain["unusual"]["control"] == {"count": 1, "examples": ["train.tsv, line 1: U+0001"]}
 
 
-def test_the_report_draws_what_was_found():
+def test_the_report_prints_the_findings():
     found = check(
         pairs(("aa", "x y"), ("aa", "x\x01"), ("b", "yyy"), ("aa", "x y"), ("cccc", "z")),
         [DataError("train.tsv", 6, "the line has no tab")],

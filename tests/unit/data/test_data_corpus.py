@@ -28,7 +28,7 @@ def refusal(function, *args):
     return str(caught.value)
 
 
-def test_what_was_written_is_read_back(tmp_path):
+def test_a_written_corpus_is_read_back(tmp_path):
     corpus = write_corpus(tmp_path / "c", iter(ROWS))
     assert len(corpus) == 4
     assert plain(corpus) == plain(Corpus.open(tmp_path / "c")) == ROWS
@@ -40,7 +40,7 @@ def test_what_was_written_is_read_back(tmp_path):
 
 @settings(max_examples=50, deadline=None)
 @given(rows=st.lists(st.tuples(line, line), max_size=9), chunk=st.integers(1, 9))
-def test_chunks_leave_no_seams(tmp_path_factory, rows, chunk):
+def test_chunks_are_joined_seamlessly(tmp_path_factory, rows, chunk):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("regard.data.corpus._CHUNK", chunk)
         corpus = write_corpus(tmp_path_factory.mktemp("chunks") / "c", rows)
@@ -48,18 +48,18 @@ def test_chunks_leave_no_seams(tmp_path_factory, rows, chunk):
 
 
 @pytest.mark.parametrize("row", [-1, 4])
-def test_a_row_that_is_not_there_is_an_index_error(tmp_path, row):
+def test_a_row_out_of_range_is_an_index_error(tmp_path, row):
     with pytest.raises(IndexError, match=f"row {row} of 4"):
         write_corpus(tmp_path / "c", ROWS)[row]
 
 
-def test_a_corpus_of_nothing_has_no_rows(tmp_path):
+def test_an_empty_corpus_has_no_rows(tmp_path):
     corpus = write_corpus(tmp_path / "c", [])
     assert len(corpus) == 0
     assert plain(corpus) == []
 
 
-def test_the_files_are_what_numpy_reads(tmp_path):
+def test_the_files_can_be_read_by_numpy(tmp_path):
     write_corpus(tmp_path / "c", ROWS)
     ids = np.load(tmp_path / "c" / "ids.npy", mmap_mode="r")
     offsets = np.load(tmp_path / "c" / "offsets.npy", mmap_mode="r")
@@ -76,7 +76,7 @@ def test_the_fingerprint_is_that_of_the_content(tmp_path):
     assert corpus.fingerprint == write_corpus(tmp_path / "again", ROWS).fingerprint
 
 
-def test_the_fingerprint_sees_ids_and_where_lines_end(tmp_path):
+def test_the_fingerprint_depends_on_ids_and_line_ends(tmp_path):
     same_ids = [([5, 6, 7, 8], []), *ROWS[1:]]
     other_ids = [([5, 6, 7], [4]), *ROWS[1:]]
     prints = {
@@ -93,17 +93,17 @@ def test_an_older_corpus_is_replaced_and_nothing_else_is_left(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["c"]
 
 
-def test_folders_above_are_made(tmp_path):
+def test_parent_folders_are_created(tmp_path):
     assert len(write_corpus(tmp_path / "a" / "b" / "c", ROWS)) == 4
 
 
-def test_an_open_corpus_goes_on_reading_when_it_is_replaced(tmp_path):
+def test_an_open_corpus_stays_readable_after_its_replacement(tmp_path):
     first = write_corpus(tmp_path / "c", ROWS)
     write_corpus(tmp_path / "c", ROWS[:1])
     assert plain(first) == ROWS
 
 
-def test_a_reader_that_stops_halfway_leaves_the_older_corpus(tmp_path):
+def test_a_reader_that_fails_halfway_leaves_the_older_corpus(tmp_path):
     def rows():
         yield ROWS[0]
         raise DataError("pairs.tsv", 2, "the line has no tab")
@@ -114,7 +114,7 @@ def test_a_reader_that_stops_halfway_leaves_the_older_corpus(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["c"]
 
 
-def test_a_folder_of_anything_else_is_not_touched(tmp_path):
+def test_a_folder_with_other_files_is_not_touched(tmp_path):
     (tmp_path / "thesis.txt").write_text("years of work")
     problem = "it exists and is not a corpus; it is not overwritten. Choose another name."
     assert refusal(write_corpus, tmp_path, ROWS) == f"{tmp_path}: {problem}"
@@ -123,7 +123,7 @@ def test_a_folder_of_anything_else_is_not_touched(tmp_path):
     assert refusal(write_corpus, file, ROWS) == f"{file}: {problem}"
 
 
-def test_a_corpus_with_anything_else_beside_it_is_not_touched(tmp_path):
+def test_a_corpus_beside_other_files_is_not_touched(tmp_path):
     write_corpus(tmp_path / "c", ROWS)
     (tmp_path / "c" / "thesis.txt").touch()
     assert "it exists and is not a corpus" in refusal(write_corpus, tmp_path / "c", ROWS[:1])
@@ -135,7 +135,7 @@ def test_an_empty_folder_is_filled(tmp_path):
     assert plain(write_corpus(tmp_path / "c", ROWS)) == ROWS
 
 
-def test_a_place_that_cannot_be_written_is_named(tmp_path):
+def test_an_unwritable_folder_is_named(tmp_path):
     (tmp_path / "file").touch()
     folder = tmp_path / "file" / "c"
     problem = "it cannot be written (Not a directory). Choose a folder with free space."
@@ -158,7 +158,7 @@ print(len(Corpus.open(folder)), sorted(path.name for path in folder.parent.iterd
 """
 
 
-def test_a_disk_that_is_full_leaves_the_older_corpus(tmp_path):
+def test_a_full_disk_leaves_the_older_corpus(tmp_path):
     command = [sys.executable, "-c", FULL, str(tmp_path / "c")]
     run = subprocess.run(command, capture_output=True, text=True, check=True)
     problem = "it cannot be written (File too large). Choose a folder with free space."
@@ -222,7 +222,7 @@ def test_a_damaged_corpus_is_refused_with_its_reason(tmp_path, name, damage, rea
     assert refusal(Corpus.open, folder) == f"{folder}: {problem}"
 
 
-def test_a_corpus_that_is_cut_while_it_is_open_is_refused(tmp_path):
+def test_a_corpus_that_is_truncated_while_open_is_refused(tmp_path):
     corpus = write_corpus(tmp_path / "c", ROWS)
     cut(tmp_path / "c" / "ids.npy")
     assert corpus[0][0].tolist() == [5, 6, 7]
@@ -230,7 +230,7 @@ def test_a_corpus_that_is_cut_while_it_is_open_is_refused(tmp_path):
     assert refusal(corpus.__getitem__, 3) == f"{tmp_path / 'c'}: {problem}"
 
 
-def test_memory_does_not_follow_the_rows(tmp_path):
+def test_memory_does_not_grow_with_the_rows(tmp_path):
     tracemalloc.start()
     corpus = write_corpus(tmp_path / "c", (([5] * 50, [6] * 50) for _ in range(20_000)))
     peak = tracemalloc.get_traced_memory()[1]

@@ -57,7 +57,7 @@ def test_a_line_ends_at_a_newline_and_nowhere_else(written, data, expected):
     assert list(read_lines(written(data))) == list(enumerate(expected, start=1))
 
 
-def test_what_is_packed_is_seen_in_the_bytes_not_in_the_name(written):
+def test_gzip_is_detected_by_bytes_and_not_by_name(written):
     packed = gzip.compress(b"a\nb\n", mtime=0)
     assert list(read_lines(written(packed, "plain.txt"))) == [(1, "a"), (2, "b")]
     assert list(read_lines(written(b"a\nb\n", "odd.gz"))) == [(1, "a"), (2, "b")]
@@ -80,7 +80,7 @@ def test_a_missing_file_is_named(tmp_path):
     assert refusal("nu\0l") == f"'nu\\x00l': {problem}"
 
 
-def test_a_folder_is_no_file(tmp_path):
+def test_a_folder_is_not_a_file(tmp_path):
     problem = "it is a folder, not a file. Name a file inside it."
     assert refusal(tmp_path) == f"{tmp_path}: {problem}"
 
@@ -101,7 +101,7 @@ except DataError as error:
 """
 
 
-def test_a_file_that_an_ordinary_user_may_not_read_is_named():
+def test_a_file_without_read_permission_is_named():
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         path = Path(folder) / "secret.tsv"
@@ -116,7 +116,7 @@ def test_a_file_that_an_ordinary_user_may_not_read_is_named():
     assert (run.returncode, run.stdout, run.stderr) == (0, sentence, "")
 
 
-def test_a_file_that_breaks_off_while_it_is_read_is_named(monkeypatch):
+def test_a_read_error_within_a_file_is_named(monkeypatch):
     class Broken(io.RawIOBase):
         calls = 0
 
@@ -136,14 +136,14 @@ def test_a_file_that_breaks_off_while_it_is_read_is_named(monkeypatch):
 
 
 @pytest.mark.parametrize("data", [b"", b"\xef\xbb\xbf", gzip.compress(b"", mtime=0)])
-def test_an_empty_file_holds_no_pairs_but_may_hold_no_lines(written, data):
+def test_an_empty_file_has_no_pairs_but_is_valid_as_lines(written, data):
     path = written(data)
     problem = "it is empty; it must hold at least one line of text."
     assert refusal(path, read_pairs) == f"{path}: {problem}"
     assert list(read_lines(path)) == []
 
 
-def test_gzip_that_ends_too_early_is_named_after_the_lines_before_it(written):
+def test_truncated_gzip_is_named_after_its_intact_lines(written):
     text = b"".join(b"%d\n" % (number**7) for number in range(1, 9000))
     packed = gzip.compress(text, mtime=0)
     path = written(packed[: len(packed) // 2])
@@ -170,19 +170,19 @@ def test_damaged_gzip_is_named(written, data):
     assert refusal(written(data)).endswith(problem)
 
 
-def test_what_is_not_utf_8_is_named_by_its_byte(written):
+def test_invalid_utf_8_is_named_by_its_byte(written):
     path = written(b"fine\nna\xefve\n")
     assert refusal(path) == (
         f"{path}, line 2: byte 3 of the line is 0xef, not UTF-8. Save the file as UTF-8."
     )
 
 
-def test_half_a_character_is_not_utf_8(written):
+def test_a_truncated_character_is_invalid_utf_8(written):
     assert "byte 1 of the line is 0xed" in refusal(written(b"\xed\xa0\x80\n"))
     assert "byte 2 of the line is 0xc3" in refusal(written(b"a\xc3"))
 
 
-def test_nul_is_named_by_its_character(written):
+def test_a_nul_character_is_named_by_its_position(written):
     path = written("äb\0c\n".encode())
     problem = "character 3 of the line is NUL. Remove it."
     assert refusal(path) == f"{path}, line 1: {problem}"
@@ -200,7 +200,7 @@ def test_a_line_of_a_million_characters_is_the_longest(written):
 
 
 @pytest.mark.parametrize("length", [4_000_004, 4_000_005, 4_000_006, 9_000_000])
-def test_the_line_after_an_endless_one_is_read_as_a_line(written, length):
+def test_the_line_after_an_overlong_one_is_read(written, length):
     path = written(b"a" * length + b"\nb\tc\nno tab")
     found = list(problems(path))
     assert [error.line for error in found] == [1, 3]
@@ -216,7 +216,7 @@ def test_standard_input_is_read_under_its_name(monkeypatch):
         next(pairs)
 
 
-def test_packed_bytes_may_drip_out_of_a_pipe(monkeypatch):
+def test_gzip_may_arrive_slowly_through_a_pipe(monkeypatch):
     class Drip(io.RawIOBase):
         data = gzip.compress(b"a\nb\n", mtime=0)
 
@@ -238,7 +238,7 @@ def test_standard_input_that_is_closed_is_named(monkeypatch):
 
 
 @pytest.mark.parametrize("line", [b"a\n", b"\n"])
-def test_a_line_that_is_typed_is_seen_before_the_next(line):
+def test_a_typed_line_is_read_before_the_next(line):
     script = (
         "from regard.data.pairs import read_lines\n"
         "for number, line in read_lines('-'): print(number, line, flush=True)"
@@ -253,7 +253,7 @@ def test_a_line_that_is_typed_is_seen_before_the_next(line):
     assert answer == b"1 " + line
 
 
-def test_memory_does_not_follow_the_file(written):
+def test_memory_does_not_grow_with_the_file(written):
     path = written(gzip.compress(b"some source\tsome target\n" * 30_000, mtime=0))
     tracemalloc.start()
     assert sum(1 for _ in read_pairs(path)) == 30_000

@@ -54,7 +54,7 @@ def test_blocks_hold_the_pairs_of_scan_and_its_errors(tmp_path_factory, lines, e
         assert flat(scan_blocks(path)) == plain(scan(path))
 
 
-def test_lines_that_are_too_long_are_named_in_their_places(tmp_path):
+def test_lines_that_are_too_long_are_reported_in_order(tmp_path):
     path = tmp_path / "pairs.tsv"
     long = b"x" * 1_000_001
     path.write_bytes(b"a\tb\n" * 200_000 + long + b"\tc\nd\te\n" + long * 5 + b"\nno tab\nf\tg\n")
@@ -63,7 +63,7 @@ def test_lines_that_are_too_long_are_named_in_their_places(tmp_path):
     assert [x[1] for x in found if len(x) == 3] == [200_001, 200_003, 200_004]
 
 
-def test_a_regular_file_is_cut_in_blocks(tmp_path, monkeypatch):
+def test_a_regular_file_is_split_into_blocks(tmp_path, monkeypatch):
     path = tmp_path / "pairs.tsv"
     path.write_bytes(b"a\tb\r\nc d\te\r\n" * 50)
     monkeypatch.setattr(pair_blocks, "split_lines", None)
@@ -72,7 +72,7 @@ def test_a_regular_file_is_cut_in_blocks(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["gzip", "json", "columns", "parallel", "missing", "folder"])
-def test_any_other_source_comes_in_blocks_too(tmp_path, kind):
+def test_any_other_source_is_split_into_blocks_too(tmp_path, kind):
     path, arguments = tmp_path / "pairs.tsv", {}
     if kind == "gzip":
         path.write_bytes(gzip.compress(b"a\tb\n\nc\td\n"))

@@ -81,20 +81,20 @@ def test_a_bad_line_of_a_tsv_is_refused_in_one_sentence(written, line, problem):
     assert [str(error) for error in problems(path)] == [f"{path}, line 2: {problem}"]
 
 
-def test_what_comes_before_a_bad_line_has_been_read(written):
+def test_pairs_before_a_bad_line_are_read(written):
     pairs = read_pairs(written("a\tb\nbad\nc\td\n"))
     assert sides([next(pairs)]) == [("a", "b")]
     with pytest.raises(DataError):
         next(pairs)
 
 
-def test_a_scan_goes_on_after_a_bad_line_and_keeps_the_order(written):
+def test_a_scan_continues_after_a_bad_line_in_order(written):
     items = list(scan(written(b"a\tb\nbad\n\xff\tx\nc\td\n")))
     assert [type(item) for item in items] == [Pair, DataError, DataError, Pair]
     assert [item.line for item in items] == [1, 2, 3, 4]
 
 
-def test_what_ends_a_scan_is_its_last_item(written, tmp_path):
+def test_an_error_that_ends_a_scan_is_its_last_item(written, tmp_path):
     (only,) = scan(tmp_path / "none.tsv")
     assert isinstance(only, DataError)
     *_, last = scan(written(gzip.compress(b"a\tb\n" * 100)[:-4]))
@@ -113,7 +113,7 @@ def test_columns_are_counted_from_one_and_joined_by_a_space(written):
     assert sides(read_pairs(path, columns=swapped)) == [("V;PST V;PST lemma", "lemma")]
 
 
-def test_columns_that_were_not_asked_for_are_left_out(written):
+def test_unselected_columns_are_left_out(written):
     columns = Columns.parse("source=1 target=2")
     assert sides(read_pairs(written("a\tb\tc\nd\te\n"), columns=columns)) == [
         ("a", "b"),
@@ -121,7 +121,7 @@ def test_columns_that_were_not_asked_for_are_left_out(written):
     ]
 
 
-def test_a_column_that_is_not_there_is_named(written):
+def test_a_missing_column_is_named(written):
     path = written("a\tb\tc\nd\te\n")
     assert refusal(path, columns=Columns.parse("source=1,3 target=2")) == (
         f"{path}, line 2: the line has 2 columns, but --columns source=1,3 target=2 needs 3. "
@@ -147,7 +147,7 @@ def test_a_side_of_blank_columns_is_blank(written):
         *("source=1.0 target=2", "SOURCE=1 TARGET=2", "source=12345678 target=1"),
     ],
 )
-def test_columns_that_make_no_sense_are_refused(text):
+def test_invalid_columns_are_refused(text):
     with pytest.raises(ConfigError) as caught:
         Columns.parse(text)
     assert str(caught.value) == (
@@ -156,14 +156,14 @@ def test_columns_that_make_no_sense_are_refused(text):
     )
 
 
-def test_columns_made_by_hand_are_looked_at_too():
+def test_columns_built_in_python_are_checked_too():
     with pytest.raises(ConfigError, match="columns is source=0 target=2; it must"):
         Columns((0,), (2,))
     with pytest.raises(ConfigError, match="columns is source= target=2; it must"):
         Columns((), (2,))
 
 
-def test_columns_print_as_they_are_parsed():
+def test_columns_print_in_the_form_that_is_parsed():
     assert str(Columns.parse("target=2 source=1,3")) == "source=1,3 target=2"
 
 
@@ -171,7 +171,7 @@ def test_columns_print_as_they_are_parsed():
     "name",
     ["a.jsonl", "a.JSONL", "a.jsonl.gz", "a.json", "a.json.gz", "a.ndjson", "a.Ndjson.gz"],
 )
-def test_json_lines_are_known_by_their_name(written, name):
+def test_json_lines_are_recognized_by_file_name(written, name):
     line = json.dumps({"source": "a\tb", "target": "ü", "note": [1]})
     path = written(gzip.compress((line + "\n").encode()), name)
     assert list(read_pairs(path)) == [Pair("a\tb", "ü", str(path), 1)]
@@ -286,7 +286,7 @@ def test_an_empty_parallel_file_is_called_empty(written):
         ),
     ],
 )
-def test_what_cannot_be_asked_together_is_refused_before_anything_is_read(given, problem):
+def test_incompatible_arguments_are_refused_before_anything_is_read(given, problem):
     for read in (read_pairs, problems, scan):
         with pytest.raises(ConfigError) as caught:
             read(**given)
@@ -299,7 +299,7 @@ def from_standard_input(monkeypatch, text):
 
 
 @pytest.mark.parametrize("before", ["", "\n", " \n\n", "\ufeff"])
-def test_json_lines_on_standard_input_are_known_by_the_first(monkeypatch, before):
+def test_json_lines_on_standard_input_are_recognized_by_the_first_line(monkeypatch, before):
     text = before + '{"source": "a", "target": "b\\tc"}\n {"target": "d", "source": "{"}\nx\ty\n'
     *blank, first, second, last = from_standard_input(monkeypatch, text.encode())
     assert [error.problem for error in blank] == [BLANK] * before.count("\n")
@@ -324,7 +324,7 @@ def test_a_tsv_on_standard_input_may_begin_with_a_brace(monkeypatch, line):
     assert sides(found) == [tuple(line.split("\t")), tuple(later.split("\t"))]
 
 
-def test_columns_say_that_standard_input_is_a_tsv(monkeypatch):
+def test_columns_imply_that_standard_input_is_a_tsv(monkeypatch):
     text = b'{"source": "a", "target": "b"}\tx\n'
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
     found = read_pairs("-", columns=Columns.parse("source=2 target=1"))
@@ -339,6 +339,6 @@ def test_a_pipe_with_a_name_is_like_standard_input(tmp_path):
         assert sides(read_pairs(tmp_path / "pipe.tsv")) == [("a", "b")]
 
 
-def test_a_file_is_what_its_name_says(written):
+def test_a_file_has_the_format_of_its_name(written):
     path = written('{"source": "a", "target": "b"}\n', "pairs.txt")
     assert refusal(path).startswith(f"{path}, line 1: the line has no tab. ")

@@ -101,7 +101,7 @@ def layout(pairs, mark, end, final, packed):
     final=st.booleans(),
     packed=st.booleans(),
 )
-def test_what_was_written_is_what_is_read(folder, pairs, mark, end, final, packed):
+def test_written_pairs_are_read_back(folder, pairs, mark, end, final, packed):
     # a mark at the start of the text itself could not be told from the file's
     pairs[0] = (pairs[0][0].lstrip("\ufeff") or "x", pairs[0][1])
     if not pairs[0][0].strip():

@@ -51,7 +51,7 @@ def test_a_line_is_searched_for_unusual_characters(text, expected):
         ("αβγ, abc", None),
     ],
 )
-def test_a_word_of_two_alphabets_is_found_and_a_line_of_two_is_not(text, word):
+def test_a_word_in_two_alphabets_is_reported_and_a_line_is_not(text, word):
     assert dict(unusual_characters_in(text)).get("mixed") == word
 
 

@@ -120,7 +120,7 @@ def test_unroll_is_the_loop_of_steps(name):
 
 
 @by_model
-def test_a_line_may_be_unrolled_in_pieces(name):
+def test_a_line_can_be_unrolled_in_chunks(name):
     model = MODELS[name]()
     _, _, (source, mask, fed) = small.batch(model)
     memory, state = model.start(source, mask)
@@ -133,7 +133,7 @@ def test_a_line_may_be_unrolled_in_pieces(name):
 
 
 @by_model
-def test_asking_for_weights_changes_nothing_else(name):
+def test_requesting_weights_changes_nothing_else(name):
     model = MODELS[name]()
     _, _, given = small.batch(model)
     asked, unasked = model(*given, need_weights=True), model(*given, need_weights=False)
@@ -172,7 +172,7 @@ def test_a_state_gathers_splits_and_joins_its_rows(name):
 
 
 @with_attention
-def test_weights_may_be_imposed_layer_by_layer_and_head_by_head(name):
+def test_weights_can_be_forced_per_layer_and_head(name):
     model = MODELS[name]()
     _, _, given = small.batch(model)
     free = model(*given, need_weights=True)
@@ -199,7 +199,7 @@ def test_weights_may_be_imposed_layer_by_layer_and_head_by_head(name):
 
 
 @with_attention
-def test_imposing_the_models_own_weights_changes_nothing(name):
+def test_forcing_the_models_own_weights_changes_nothing(name):
     model = MODELS[name]()
     _, _, given = small.batch(model)
     free = model(*given, need_weights=True)
@@ -209,7 +209,7 @@ def test_imposing_the_models_own_weights_changes_nothing(name):
 
 
 @pytest.mark.parametrize("name", WITHOUT)
-def test_a_decoder_without_attention_refuses_imposed_weights(name):
+def test_a_decoder_without_attention_refuses_forced_weights(name):
     model = MODELS[name]()
     _, _, (source, mask, fed) = small.batch(model)
     memory, state = model.start(source, mask)

@@ -82,7 +82,7 @@ def at_once(decoder, *given):
 @pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("cell", CELLS)
 @pytest.mark.parametrize("kind", ["bahdanau", "luong"])
-def test_a_line_at_once_is_the_loop_of_its_steps_with_every_gradient(kind, cell, score):
+def test_the_fused_recurrence_equals_its_steps_with_every_gradient(kind, cell, score):
     model = decoder(kind, cell=cell, score=score)
     assert model.decoder.why_stepwise is None
     (made, slopes), (steps, expected) = (
@@ -99,7 +99,7 @@ def test_a_line_at_once_is_the_loop_of_its_steps_with_every_gradient(kind, cell,
 
 
 @pytest.mark.parametrize("kind", ["bahdanau", "luong"])
-def test_a_decoder_without_biases_runs_at_once_too(kind):
+def test_a_decoder_without_biases_runs_fused_too(kind):
     model = decoder(kind, bias=False, score="additive")
     made, steps = everything(model, at_once)[0], everything(model, unroll_by_steps)[0]
     for one, other in zip(made, steps, strict=True):
@@ -135,7 +135,7 @@ def calls(monkeypatch, model):
 
 
 @pytest.mark.parametrize("kind", ["bahdanau", "luong"])
-def test_dropped_weights_go_step_by_step_in_training_alone(kind, monkeypatch):
+def test_attention_dropout_runs_step_by_step_in_training_alone(kind, monkeypatch):
     sentence = "its weights are dropped in training"
     model = decoder(kind, score="additive", dropout=0.5, train=True)
     assert model.decoder.why_stepwise == sentence
@@ -159,13 +159,13 @@ def test_dropped_weights_go_step_by_step_in_training_alone(kind, monkeypatch):
         ("bahdanau2015", {}, None),
     ],
 )
-def test_a_decoder_says_why_it_goes_step_by_step(name, options, sentence):
+def test_a_decoder_explains_why_it_runs_step_by_step(name, options, sentence):
     model = build(preset(name)(**{**SIZES[name], **options}), 13, 17)
     assert model.decoder.why_stepwise == sentence
 
 
 @pytest.mark.parametrize("kind", ["bahdanau", "luong"])
-def test_coverage_and_imposed_weights_go_step_by_step(kind, monkeypatch):
+def test_coverage_and_forced_weights_run_step_by_step(kind, monkeypatch):
     model = decoder(kind, score="additive", coverage=True)
     assert model.decoder.why_stepwise == "its score uses coverage"
     assert calls(monkeypatch, model) == 5
@@ -181,14 +181,14 @@ def test_coverage_and_imposed_weights_go_step_by_step(kind, monkeypatch):
     assert (step.context[0, 2] - memory.values[0, 2]).abs().max() <= 1e-15
 
 
-def test_a_decoder_that_feeds_a_plain_state_goes_step_by_step():
+def test_a_decoder_that_feeds_a_plain_state_runs_step_by_step():
     model = decoder("luong", score="additive")
     model.decoder.W_c = None
     assert model.decoder.why_stepwise == "it feeds a state that is not attentional"
 
 
 @pytest.mark.parametrize("kind", ["bahdanau", "luong"])
-def test_in_bfloat16_a_line_at_once_stays_near_float32(kind):
+def test_the_fused_recurrence_in_bfloat16_stays_near_float32(kind):
     model = decoder(kind, cell="lstm", score="additive").float()
 
     def shown():

@@ -26,7 +26,7 @@ BY_HAND = {
 }
 
 
-def test_sentences_say_what_they_mean_and_know_whose_characters_are_whose():
+def test_sentences_are_correct_and_aligned_to_their_characters():
     family = {sentence.source: sentence for sentence in apples.family()}
     for source, (target, owners) in BY_HAND.items():
         assert family[source].target == target
@@ -34,7 +34,7 @@ def test_sentences_say_what_they_mean_and_know_whose_characters_are_whose():
         assert own == owners
 
 
-def test_the_family_is_large_of_several_lengths_and_has_no_sentence_twice():
+def test_the_sentences_are_many_of_several_lengths_and_unique():
     family = apples.family()
     # pronouns × verbs × looks or none × fruits × negated or not × times, at two places, or none
     assert len(family) == 6 * 4 * 4 * 6 * 2 * 5
@@ -43,7 +43,7 @@ def test_the_family_is_large_of_several_lengths_and_has_no_sentence_twice():
     assert {len(sentence.target.split()) for sentence in family} == set(range(3, 8))
 
 
-def test_what_is_asked_is_never_shown_in_training():
+def test_the_question_never_occurs_in_training():
     pairs = apples.pairs()
     assert len(pairs) >= 128
     assert len(set(pairs)) == len(pairs)

@@ -11,11 +11,11 @@ from regard.special_tokens import BOS
 PAIR = ("ich mochte ein bier", "i want a beer")
 
 
-def test_one_pair_is_taught_and_asked():
+def test_one_pair_is_trained_on_and_queried():
     assert beer.pairs() == [PAIR]
 
 
-def test_the_new_state_asks_by_a_bilinear_score_and_is_read_out_with_its_context():
+def test_the_new_state_queries_with_a_bilinear_score():
     made = beer.settings(5)
     sides = [side("words", [line]) for line in PAIR]
     torch.manual_seed(0)
@@ -44,7 +44,7 @@ def test_the_pair_is_learned_with_the_default_seed():
 
 
 @pytest.mark.slow
-def test_beer_is_ordered_with_ten_seeds_and_looked_at_in_as_many_ways(record_property):
+def test_beer_is_ordered_with_ten_seeds_and_varied_attention(record_property):
     right, looks = 0, set()
     for seed in range(1, 11):
         answer = trained(beer.pairs(), beer.settings(seed)).translate(PAIR[0])

@@ -49,11 +49,11 @@ def named(locale, name):
 
 
 @pytest.mark.parametrize(("locale", "name", "line", "day"), BY_HAND)
-def test_a_day_is_written_as_people_of_the_place_write_it(locale, name, line, day):
+def test_a_date_is_written_as_in_its_locale(locale, name, line, day):
     assert named(locale, name).write(day) == line
 
 
-def test_there_are_over_twenty_locales_each_with_its_three_longer_formats():
+def test_over_twenty_locales_have_their_three_longer_formats():
     kept = {form[:2] for form in dates.forms()}
     assert len(set(dates.LOCALES)) == len(dates.LOCALES) >= 20
     assert set(product(dates.LOCALES, ("medium", "long", "full"))) < kept
@@ -80,7 +80,7 @@ def assert_one_day_a_line(years):
     return count
 
 
-def test_no_line_stands_for_two_days_in_any_kind_of_year():
+def test_no_line_is_ambiguous_in_any_kind_of_year():
     # leap or not, and the weekday of its first day: a year has no other calendar
     kinds = {(isleap(year), date(year, 1, 1).weekday()): year for year in dates.YEARS}
     assert len(kinds) == 14
@@ -88,7 +88,7 @@ def test_no_line_stands_for_two_days_in_any_kind_of_year():
 
 
 @pytest.mark.slow
-def test_no_line_stands_for_two_days_in_any_year(record_property):
+def test_no_line_is_ambiguous_in_any_year(record_property):
     record_property("lines", assert_one_day_a_line(dates.YEARS))
 
 
@@ -109,12 +109,12 @@ def form(locale, pattern):
         (["%m/%d/%y", "%d/%m/%Y"], ["%d/%m/%Y"]),
     ],
 )
-def test_what_could_be_two_days_is_not_kept(patterns, kept):
+def test_ambiguous_formats_are_excluded(patterns, kept):
     forms = [form(pattern, pattern) for pattern in patterns]
     assert [form.locale for form in dates.unambiguous(forms, dates.days([2024]))] == kept
 
 
-def test_a_year_of_another_calendar_is_not_kept():
+def test_years_of_other_calendars_are_excluded():
     buddhist = Form("th", "long", lambda day: f"{day.day} {day.month} {day.year + 543}")
     digits = str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩")
     eastern = Form("ar_EG", "long", lambda day: day.isoformat().translate(digits))
@@ -140,7 +140,7 @@ def test_days_held_out_are_in_no_training_pair(pairs):
     assert {row.target for row in dates.unseen()} == test
 
 
-def test_another_seed_holds_out_other_days_and_the_same_seed_the_same():
+def test_the_seed_decides_which_days_are_held_out():
     assert dates.split(1) == dates.split.__wrapped__(1)
     assert set(dates.split(1).test) != set(dates.split(2).test)
     assert dates.dev_pairs(3) == dates.dev_pairs(3)
@@ -156,7 +156,7 @@ def test_every_form_is_tested_on_all_days_held_out_and_trained_on_as_many(pairs)
     assert 300 <= len(dates.dev_pairs()) <= 400
 
 
-def test_pairs_say_what_they_mean(pairs):
+def test_pairs_are_correct(pairs):
     tongues = {"März": 3, "avril": 4, "сентября": 9, "Δεκεμβρίου": 12}
     found = [(line, iso, name) for line, iso in pairs for name in tongues if name in line]
     assert {name for _, _, name in found} == set(tongues)
@@ -165,7 +165,7 @@ def test_pairs_say_what_they_mean(pairs):
         assert iso == f"{year}-{tongues[name]:02d}-{int(day):02d}"
 
 
-def test_what_is_shown_are_days_of_the_test_in_many_scripts():
+def test_samples_are_test_days_in_many_scripts():
     shown = dates.examples()
     assert len(shown) == len(dates.EXAMPLE_FORMS) >= 8
     assert len({iso for _, iso in shown}) == len(shown)

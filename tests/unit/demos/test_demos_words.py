@@ -20,7 +20,7 @@ ASKED = ["man", "mans", "king", "black", "up"]
 RIGHT = ["women", "women", "queen", "white", "down"]
 
 
-def test_exactly_the_six_pairs_are_taught_filled_to_five_symbols():
+def test_exactly_the_six_pairs_are_trained_on_padded_to_five_tokens():
     assert words.pairs() == [
         ("manPP", "women"),
         ("black", "white"),
@@ -33,21 +33,21 @@ def test_exactly_the_six_pairs_are_taught_filled_to_five_symbols():
 
 
 @pytest.mark.parametrize("padded", [True, False])
-def test_mans_is_never_shown_in_training(padded):
+def test_mans_never_occurs_in_training(padded):
     taught = words.pairs(padded=padded)
     assert len(taught) == 6
     assert not any("mans" in line or "s" in line for pair in taught for line in pair)
     assert ("mansP" if padded else "mans") in dict(words.examples(padded=padded))
 
 
-def test_what_is_asked_is_what_the_demo_prints():
+def test_the_demo_prints_its_questions():
     assert words.examples(padded=False) == list(zip(ASKED, RIGHT, strict=True))
     filled = ["manPP", "mansP", "kingP", "black", "upPPP"]
     assert words.examples() == list(zip(filled, RIGHT, strict=True))
 
 
 @pytest.mark.parametrize("padded", [True, False])
-def test_it_is_an_elman_network_without_attention_over_one_hot_symbols(padded):
+def test_the_model_is_an_elman_network_without_attention_over_one_hot_tokens(padded):
     made = words.settings(3, padded=padded)
     sources, targets = zip(*words.pairs(padded=padded), strict=True)
     sizes = [len(side("characters", lines).vocabulary) for lines in (sources, targets)]

@@ -33,7 +33,7 @@ def recurrent(**options):
     return RecurrentEncoder(stack, reversed_source=reversed_source).double()
 
 
-def test_a_reversed_source_is_read_backwards_and_shown_in_reading_order():
+def test_a_reversed_source_is_encoded_backwards_and_returned_in_reading_order():
     encoder = recurrent(reversed_source=True)
     x = words()
     encoded = encoder(x, MASK)
@@ -45,7 +45,7 @@ def test_a_reversed_source_is_read_backwards_and_shown_in_reading_order():
         assert not encoded.keys[b, n:].any()
 
 
-def test_what_a_recurrent_encoder_holds_at_the_end():
+def test_a_recurrent_encoder_returns_its_final_states():
     encoder = recurrent(bidirectional=True, num_layers=2)
     encoded = encoder(words(), MASK)
     for b, n in enumerate(LENGTHS):
@@ -55,7 +55,7 @@ def test_what_a_recurrent_encoder_holds_at_the_end():
     assert encoded.values is encoded.keys
 
 
-def test_an_lstm_encoder_hands_over_its_stores():
+def test_an_lstm_encoder_returns_its_cell_states():
     stack = RecurrentStack(lambda size: LSTMCell(size, D), E, 2)
     encoded = RecurrentEncoder(stack).double()(words(), MASK)
     assert [state.c.shape for state in encoded.states] == [(B, D), (B, D)]
@@ -88,7 +88,7 @@ def encoded():
     return EncoderOutput(keys, keys, MASK, last)
 
 
-def test_summaries_are_what_their_equations_say():
+def test_summaries_agree_with_their_equations():
     given = encoded()
     made = {name: make(2 * D).double() for name, make in SUMMARIES.items()}
     c = {name: summary(given) for name, summary in made.items()}

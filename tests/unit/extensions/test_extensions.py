@@ -141,7 +141,7 @@ print(json.dumps(outputs()))
 """
 
 
-def test_what_is_registered_is_trained_saved_and_loaded_where_its_module_is_imported(tmp_path):
+def test_a_registered_extension_is_trained_saved_and_loaded_by_its_module(tmp_path):
     (tmp_path / "my_parts.py").write_text(PARTS)
 
     def ran(script):
@@ -174,7 +174,7 @@ def _restored():
 
 
 @pytest.mark.parametrize("kind", ["score", "tokenizer", "constraint"])
-def test_a_name_is_free_or_refused(kind):
+def test_a_name_that_is_in_use_is_refused(kind):
     register = getattr(extensions, f"register_{kind}")
     one, other = (type(name, (), {"__module__": "my_parts"}) for name in ("One", "Other"))
     assert register("mine")(one) is one
@@ -239,7 +239,7 @@ def test_a_decoder_has_settings_of_its_own_in_a_tree_and_back():
     assert (needed["kind"], needed["name"]) == ("decoder", "mine")
 
 
-def test_a_file_names_what_is_not_regards_own_and_nothing_else(tmp_path):
+def test_a_model_file_names_third_party_extensions_only(tmp_path):
     own_parts = saved(constraint="repetition_pattern")
     assert requirements(own_parts.settings) == []
     save_model(tmp_path / "a.regard", own_parts)
@@ -253,14 +253,14 @@ def test_a_file_names_what_is_not_regards_own_and_nothing_else(tmp_path):
 
 
 @pytest.mark.parametrize("requires", [3, [3], [{}], {"a": 1}, [{"kind": "score"}]])
-def test_a_file_that_names_nonsense_is_refused(tmp_path, requires, monkeypatch):
+def test_a_model_file_with_an_invalid_extension_is_refused(tmp_path, requires, monkeypatch):
     monkeypatch.setattr("regard.model_file.requirements", lambda settings: requires)
     save_model(tmp_path / "a.regard", saved())
     with pytest.raises(ModelFileError, match="Its settings cannot be used"):
         load_model(tmp_path / "a.regard")
 
 
-def test_a_tokenizer_comes_back_by_its_name_and_is_like_any_other_of_its_kind():
+def test_a_registered_tokenizer_loads_by_name_and_equals_its_kind():
     @extensions.register_tokenizer("mine")
     class Mine(Tokenizer):
         def tokenize(self, line):
@@ -278,7 +278,7 @@ def test_a_tokenizer_comes_back_by_its_name_and_is_like_any_other_of_its_kind():
         tokenizer_from_json({"kind": "mine", "model": ""})
 
 
-def test_a_score_of_ones_own_is_built_with_its_widths():
+def test_a_registered_score_is_built_with_its_widths():
     @extensions.register_score("mine")
     class Mine(ScoreFunction):
         def __init__(self, query_size, key_size, align_size):

@@ -100,7 +100,7 @@ def test_steps_are_those_of_the_model_for_many_tokens(kind, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", [BahdanauDecoderConfig, LuongDecoderConfig])
-def test_imposed_weights_are_used(kind):
+def test_forced_weights_are_used(kind):
     read = ReadoutConfig(kind="tanh", inputs=("context", "new_state"))
     assert_steps_agree(build_model(kind, "gru_before", "dot", read), forced_weights=True)
 

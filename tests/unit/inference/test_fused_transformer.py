@@ -38,7 +38,7 @@ def start_both(built):
 
 
 @pytest.mark.parametrize("pre_norm", [False, True])
-def test_steps_are_those_of_the_model_also_where_rows_change_places(pre_norm, monkeypatch):
+def test_steps_are_those_of_the_model_if_rows_are_reordered(pre_norm, monkeypatch):
     monkeypatch.setattr(kv_cache, "GROWTH", 3)
     built = build_model(pre_norm)
     fused, (memory, state), (fused_memory, fused_state) = start_both(built)
@@ -57,7 +57,7 @@ def test_steps_are_those_of_the_model_also_where_rows_change_places(pre_norm, mo
         tokens = torch.randint(4, small.V_Y, (4,))
 
 
-def test_imposed_weights_are_used():
+def test_forced_weights_are_used():
     built = build_model()
     fused, (memory, state), (fused_memory, fused_state) = start_both(built)
     pins = torch.full((4, L, H, 6), torch.nan, dtype=torch.float64)

@@ -22,14 +22,14 @@ def threads():
     torch.set_num_threads(before)
 
 
-def test_lines_go_together_by_length_and_none_is_lost(threads):
+def test_lines_are_batched_by_length_and_none_is_lost(threads):
     threads(1)
     outputs = batches_by_length([3, 20, 8, 9, 1, 20, 10], batch_size=2, min_lines=1, device=CPU)
     assert outputs == [[1, 5], [6, 3], [2, 0], [4]]
     assert batches_by_length([], batch_size=2, min_lines=1, device=CPU) == []
 
 
-def test_few_lines_are_shared_out_among_the_cores_unless_too_few(threads):
+def test_few_lines_are_distributed_over_the_cores_unless_too_few(threads):
     def sizes(count, **more):
         return [len(numbers) for numbers in batches_by_length([5] * count, device=CPU, **more)]
 
@@ -42,12 +42,12 @@ def test_few_lines_are_shared_out_among_the_cores_unless_too_few(threads):
     assert sizes(32, batch_size=32, min_lines=6) == [8, 8, 8, 8]
 
 
-def test_a_gpu_is_given_whole_tiles():
+def test_batches_for_a_gpu_are_whole_tiles():
     outputs = batches_by_length([5] * 100, batch_size=32, min_lines=51, device=torch.device("cuda"))
     assert [len(numbers) for numbers in outputs] == [51, 49]
 
 
-def test_batches_are_worked_on_at_once_and_each_product_has_one_thread(threads):
+def test_batches_run_in_parallel_with_one_thread_per_product(threads):
     threads(2)
     meeting = threading.Barrier(2, timeout=60)
 
@@ -61,7 +61,7 @@ def test_batches_are_worked_on_at_once_and_each_product_has_one_thread(threads):
 
 
 @pytest.mark.parametrize("count", [1, 5])
-def test_an_error_in_a_batch_is_passed_on_and_the_threads_are_given_back(threads, count):
+def test_an_error_in_a_batch_is_propagated_and_threads_are_restored(threads, count):
     threads(2)
 
     def work(batch):
@@ -79,7 +79,7 @@ def test_an_error_in_a_batch_is_passed_on_and_the_threads_are_given_back(threads
 
 
 @pytest.mark.parametrize("name", ["bahdanau2015", "vaswani2017"])
-def test_the_answer_is_the_same_on_any_number_of_cores_to_the_last_bit(threads, name):
+def test_the_output_is_bitwise_the_same_on_any_number_of_cores(threads, name):
     built = model(name)
     requests = lines(50, longest=20)
     outputs = []

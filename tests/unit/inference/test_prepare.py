@@ -14,7 +14,7 @@ from search_options import wanted
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_the_matrices_of_the_decoder_lie_by_columns_and_are_the_same(name):
+def test_decoder_matrices_are_column_major_with_equal_values(name):
     built = model(name)
     prepared = prepare_for_inference(built).model
     assert prepared is not built
@@ -32,7 +32,7 @@ def test_the_matrices_of_the_decoder_lie_by_columns_and_are_the_same(name):
     assert columns > 2
 
 
-def test_a_tied_matrix_is_read_by_rows_and_written_by_columns():
+def test_a_tied_matrix_is_row_major_for_input_and_column_major_for_output():
     built = model("vaswani2017")
     built.readout.weight = built.target_embedding.weight
     prepared = prepare_for_inference(built).model
@@ -54,7 +54,7 @@ def test_a_frozen_model_is_cached_until_a_weight_changes():
 
 
 @pytest.mark.parametrize("fused", [False, True])
-def test_a_search_after_an_update_is_that_of_the_updated_model(fused):
+def test_a_search_after_an_update_uses_the_updated_model(fused):
     trained, requests = model("luong2015", seed=1), lines(5)
     options = wanted(max_length=4)
     before = search([trained], requests, options)
@@ -80,7 +80,7 @@ def test_the_cache_does_not_keep_a_model_alive():
     assert prepared() is None
 
 
-def test_a_model_made_for_inference_alone_can_be_searched():
+def test_a_model_created_in_inference_mode_can_be_searched():
     with torch.inference_mode():
         built = model("bahdanau2015").requires_grad_(False)
     usual = model("bahdanau2015")
@@ -105,7 +105,7 @@ def test_every_decision_is_reported_with_its_reason():
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_what_is_reported_is_what_decodes(name):
+def test_the_reported_step_decoder_is_the_one_in_use(name):
     built = model(name)
     decisions = {part: d.implementation for part, d in explain_decoding(built, "cpu").items()}
     decoder = prepare_for_inference(built).decoder

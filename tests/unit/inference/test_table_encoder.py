@@ -37,7 +37,7 @@ def build_model(embedding=None, **encoder):
     ("bidirectional", "turned"), [(False, False), (False, True), (True, False)]
 )
 @pytest.mark.parametrize("bias", [False, True])
-def test_it_encodes_what_the_encoder_encodes(cell, bidirectional, turned, bias):
+def test_the_prepared_encoder_equals_the_encoder(cell, bidirectional, turned, bias):
     built = build_model(cell=cell, bidirectional=bidirectional, reversed_source=turned, bias=bias)
     torch.manual_seed(1)
     mask = torch.arange(5) < torch.tensor([5, 1, 3, 0])[:, None]
@@ -65,7 +65,7 @@ def test_it_encodes_what_the_encoder_encodes(cell, bidirectional, turned, bias):
     ],
     ids=str,
 )
-def test_other_encoders_are_refused_and_why(other, reason):
+def test_other_encoders_are_refused_with_a_reason(other, reason):
     assert TableEncoder.refusal(build_model(**other)) == reason
 
 
@@ -79,7 +79,7 @@ def test_many_tokens_and_training_are_refused(monkeypatch):
     assert TableEncoder.refusal(built) == f"it has {small.V_X} tokens, more than {small.V_X - 1}"
 
 
-def test_a_search_sees_that_the_encoder_has_changed():
+def test_a_search_notices_that_the_encoder_changed():
     built = build_model().float()
     request, options = SearchRequest((5, 9, 4)), wanted(max_length=4)
     before = search([built], [request], options)[0][0]

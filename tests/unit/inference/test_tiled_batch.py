@@ -41,7 +41,7 @@ def count_tiles(monkeypatch):
     return tiles
 
 
-def test_lines_that_are_done_leave_in_whole_tiles(monkeypatch, threads):
+def test_finished_lines_are_removed_in_whole_tiles(monkeypatch, threads):
     threads(1)
     requests = [SearchRequest((4 + n % 7, 4 + n % 5, 4 + n % 3)) for n in range(70)]
     tiles = count_tiles(monkeypatch)
@@ -54,7 +54,7 @@ def test_lines_that_are_done_leave_in_whole_tiles(monkeypatch, threads):
     assert len(set(tiles)) > 1
 
 
-def test_at_the_first_step_a_line_has_one_row_however_wide_the_beam(monkeypatch, threads):
+def test_a_line_has_one_row_at_the_first_step_for_any_beam(monkeypatch, threads):
     threads(1)
     tiles = count_tiles(monkeypatch)
     options = wanted(beam_size=5, min_length=2, max_length=2)
@@ -62,7 +62,7 @@ def test_at_the_first_step_a_line_has_one_row_however_wide_the_beam(monkeypatch,
     assert tiles == [1, 5, 5]
 
 
-def test_only_what_changes_is_copied():
+def test_only_changed_rows_are_copied():
     tiles = TiledBatch.start(ReferenceStepDecoder(model("luong2015")), [(5, 9), (4,)])
     assert tiles.gather(np.arange(2)) is tiles
     several = tiles.gather(np.array([1, 1, 0]))
@@ -90,7 +90,7 @@ def lies_whole(record):
 
 
 @pytest.mark.parametrize("name", sorted(PRESETS))
-def test_rows_lie_in_memory_as_they_do_once_rows_have_moved(name):
+def test_rows_have_the_memory_layout_of_reordered_rows(name):
     tiles = TiledBatch.start(ReferenceStepDecoder(model(name)), [(5, 9, 4), (4, 4), (7,)])
     for _ in range(3):
         assert lies_whole(tiles.memories[0])
@@ -100,7 +100,7 @@ def test_rows_lie_in_memory_as_they_do_once_rows_have_moved(name):
 
 @pytest.mark.parametrize("name", PRESETS)
 @pytest.mark.parametrize("beam_size", [1, 5])
-def test_no_model_depends_on_who_leaves_first(name, beam_size):
+def test_no_model_depends_on_which_line_finishes_first(name, beam_size):
     built = model(name)
     # more than fill a tile, so that rows move to another when it goes
     requests = lines(70, seed=3)

@@ -22,7 +22,7 @@ def in_order(outputs):
     return sorted(outputs, key=lambda pair: pair[0])
 
 
-def test_every_batch_is_done_once_and_not_here():
+def test_every_batch_runs_once_in_a_worker_process():
     def work(batch):
         return sum(batch), os.getpid()
 
@@ -34,7 +34,7 @@ def test_every_batch_is_done_once_and_not_here():
     assert multiprocessing.active_children() == []
 
 
-def test_what_a_killed_process_leaves_is_done_here():
+def test_batches_of_a_killed_process_run_in_the_caller():
     here = os.getpid()
 
     def work(batch):
@@ -49,7 +49,7 @@ def test_what_a_killed_process_leaves_is_done_here():
     assert here not in (outputs[0], outputs[1], outputs[2], outputs[4], outputs[6])
 
 
-def test_an_error_is_raised_as_itself():
+def test_an_error_of_a_worker_is_raised_with_its_type():
     def work(batch):
         if batch[0] == 2:
             raise ValueError("two")
@@ -74,7 +74,7 @@ def test_workers_stop_with_their_caller():
     assert multiprocessing.active_children() == []
 
 
-def test_processes_are_for_many_batches_and_for_who_is_alone(monkeypatch):
+def test_processes_are_for_many_batches_in_a_single_threaded_caller(monkeypatch):
     monkeypatch.setattr(threading, "active_count", lambda: 1)
     monkeypatch.setattr("sys.platform", "linux")
     assert worth_processes(2 * MIN_BATCHES_PER_CORE, 2)

@@ -34,7 +34,7 @@ def test_outputs_and_every_gradient_are_the_definitions(name, sizes):
 
 
 @by_case
-def test_a_gradient_may_come_in_through_one_output_alone(name):
+def test_a_gradient_may_arrive_through_one_output_alone(name):
     case = CASES[name]
     inputs = case.inputs()
     for i in range(len(outputs(case.run, inputs))):
@@ -58,7 +58,7 @@ def test_gradients_are_those_of_finite_differences(name):
 
 @pytest.mark.slow
 @by_case
-def test_each_number_moved_by_itself_gives_the_gradient(name, record_property):
+def test_every_single_gradient_is_that_of_finite_differences(name, record_property):
     record_property("numbers moved", _gradcheck(name, fast=False))
 
 
@@ -99,7 +99,7 @@ def test_without_gradients_it_is_equal_to_the_last_bit(name):
 
 
 @of_ours
-def test_the_way_back_may_be_gone_twice_but_not_differentiated(name):
+def test_backward_may_run_twice_but_has_no_second_derivative(name):
     case = CASES[name]
     inputs = case.inputs()
     tensors = leaves(inputs)
@@ -192,7 +192,7 @@ def made_and_saved(run, inputs):
 @pytest.mark.parametrize(
     "name", [name for name in CASES if name.endswith("additive")] + ["additive_attention"]
 )
-def test_queries_times_keys_times_width_are_neither_made_nor_kept(name, monkeypatch):
+def test_no_tensor_of_queries_by_keys_by_width_is_allocated(name, monkeypatch):
     monkeypatch.setattr(additive_attention, "TILE", 1000)
     case = CASES[name]
     n = {**ODD, "T": 31, "S": 37, "D": 5, "A": 41, "N": 5, "O": 5}
@@ -202,7 +202,7 @@ def test_queries_times_keys_times_width_are_neither_made_nor_kept(name, monkeypa
     assert max(made_and_saved(case.run, inputs)) <= all_at_once / 5
 
 
-def test_the_logits_of_all_words_are_neither_made_nor_kept(monkeypatch):
+def test_no_tensor_of_all_logits_is_allocated(monkeypatch):
     case = CASES["linear_loss"]
     n = {**ODD, "B": 3, "S": 101, "V": 97, "I": 3}
     inputs = case.inputs(sizes=(n, (101, 97, 89)))
@@ -213,7 +213,7 @@ def test_the_logits_of_all_words_are_neither_made_nor_kept(monkeypatch):
 
 
 @pytest.mark.parametrize("at_once", [1, 100, 1000, 10**6])
-def test_how_much_is_done_at_once_changes_nothing(at_once, monkeypatch):
+def test_the_chunk_size_changes_nothing(at_once, monkeypatch):
     monkeypatch.setattr(additive_attention, "TILE", at_once)
     monkeypatch.setattr(linear_loss, "LOGITS", at_once)
     for name in ("additive_attention", "linear_loss, smoothed"):
@@ -221,7 +221,7 @@ def test_how_much_is_done_at_once_changes_nothing(at_once, monkeypatch):
 
 
 @pytest.mark.parametrize("name", [n for n in CASES if n.endswith(("additive", "dot"))])
-def test_a_row_with_nothing_visible_has_no_weights_and_moves_nothing_it_did_not_see(name):
+def test_a_row_with_nothing_visible_has_no_weights_and_no_gradients(name):
     case = CASES[name]
     inputs = case.inputs()
     output = case.run(**inputs)
@@ -237,7 +237,7 @@ def test_a_row_with_nothing_visible_has_no_weights_and_moves_nothing_it_did_not_
         assert gradient[0].any()
 
 
-def test_the_loss_is_that_of_the_logits_and_hidden_words_count_nothing():
+def test_the_loss_is_that_of_the_logits_and_ignores_masked_tokens():
     inputs = CASES["linear_loss, smoothed"].inputs(torch.float32)
     target, visible = inputs["target"], inputs["visible"]
     logits = torch.nn.functional.linear(inputs["x"], inputs["weight"], inputs["bias"])
@@ -261,7 +261,7 @@ def test_the_loss_is_that_of_the_logits_and_hidden_words_count_nothing():
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if name.startswith("linear_loss")])
-def test_hidden_rows_that_cannot_be_left_out_count_nothing(name, monkeypatch):
+def test_masked_rows_count_nothing(name, monkeypatch):
     monkeypatch.setattr(linear_loss, "SKIPS_HIDDEN_ROWS", ())
     test_outputs_and_every_gradient_are_the_definitions(name, "odd")
 

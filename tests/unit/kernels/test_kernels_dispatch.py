@@ -23,7 +23,7 @@ def op():
     return Op((on_gpu, short, Implementation(lambda x: ("any", x), "any", "takes all")))
 
 
-def test_the_first_that_can_runs():
+def test_the_first_implementation_that_supports_a_call_runs():
     run = op().run
     assert run(torch.ones(2))[0] == "short"
     assert run(torch.ones(3))[0] == "any"
@@ -49,11 +49,11 @@ def test_an_op_of_one_implementation_is_that_function():
         ("cuda", torch.float64, "computes in float32 and bfloat16, not float64"),
     ],
 )
-def test_triton_says_what_it_cannot_do(device, dtype, sentence):
+def test_triton_names_what_it_does_not_support(device, dtype, sentence):
     assert triton("look_then_move", MODULE).why_not(Call(device, dtype)) == sentence
 
 
-def test_triton_is_taken_where_it_is_installed(monkeypatch):
+def test_triton_runs_if_it_is_installed(monkeypatch):
     find_spec, call = "regard.kernels.registry.find_spec", Call("cuda", torch.float32)
     monkeypatch.setattr(find_spec, lambda name: None)
     missing = "is not installed; install it with: pip install triton"
@@ -70,7 +70,7 @@ def test_triton_is_taken_where_it_is_installed(monkeypatch):
         ("gru_after", 1, "needs a CUDA device"),
     ],
 )
-def test_the_recurrence_on_a_gpu_says_which_cells_and_scores_it_does_not_know(cell, v, sentence):
+def test_the_gpu_recurrence_names_unsupported_cells_and_scores(cell, v, sentence):
     additive = ScoreParameters(torch.ones(2, 3), torch.ones(2))
     score = ScoreParameters(None, None) if v is None else additive
     fastest = OPS["look_then_move"].implementations[0]
@@ -83,7 +83,7 @@ def test_kernels_of_another_module_are_imported_when_they_run():
     assert run(4.0) == 2.0
 
 
-def test_on_a_cpu_every_op_has_something_that_runs():
+def test_every_op_has_an_implementation_for_the_cpu():
     decisions = {name: op.explain(Call("cpu")) for name, op in OPS.items()}
     for name, (implementation, reason) in decisions.items():
         assert implementation != "Triton", name
@@ -123,7 +123,7 @@ def test_only_odd_widths_are_padded(monkeypatch):
 
 
 @pytest.mark.parametrize("names", [["avx512_bf16"], ["avx512_bf16", "amx_bf16"], []])
-def test_bfloat16_is_for_gpus_and_for_cpus_that_have_it(monkeypatch, names):
+def test_bfloat16_is_for_gpus_and_cpus_that_support_it(monkeypatch, names):
     capabilities = {"avx2": True, **dict.fromkeys(names, True)}
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities, raising=False)
     assert bfloat16_instructions() == names
@@ -131,6 +131,6 @@ def test_bfloat16_is_for_gpus_and_for_cpus_that_have_it(monkeypatch, names):
     assert has_bfloat16("cuda")
 
 
-def test_a_torch_that_cannot_say_what_a_cpu_has_means_that_it_has_not(monkeypatch):
+def test_a_torch_without_cpu_capabilities_means_no_bfloat16(monkeypatch):
     monkeypatch.delattr(torch.cpu, "get_capabilities", raising=False)
     assert not has_bfloat16("cpu")

@@ -11,7 +11,7 @@ from regard.nn.dropout import Dropout
 
 @pytest.mark.parametrize("p", [0.1, 0.5, 0.9, 0.001])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
-def test_a_share_is_dropped_and_the_rest_is_scaled(p, dtype):
+def test_a_fraction_is_dropped_and_the_rest_is_scaled(p, dtype):
     torch.manual_seed(0)
     x = torch.ones(499, 401, dtype=dtype)
     y = dropout(x, p=p)
@@ -23,7 +23,7 @@ def test_a_share_is_dropped_and_the_rest_is_scaled(p, dtype):
     assert y.dtype == dtype
 
 
-def test_neighbours_are_dropped_apart():
+def test_neighbours_are_dropped_independently():
     torch.manual_seed(0)
     dropped = dropout(torch.ones(1 << 20), p=0.5) == 0
     for far in (1, 2, 3, 4, 8, 1024):
@@ -31,7 +31,7 @@ def test_neighbours_are_dropped_apart():
         assert abs(float(both) - 0.25) < 0.005, far
 
 
-def test_gradients_go_where_numbers_went():
+def test_gradients_have_the_dropout_mask_of_the_output():
     torch.manual_seed(0)
     x = torch.randn(30, 7, dtype=torch.float64, requires_grad=True)
     y = dropout(x, p=0.3)
@@ -40,7 +40,7 @@ def test_gradients_go_where_numbers_went():
     torch.testing.assert_close(y.detach(), x.detach() * grad)
 
 
-def test_what_is_dropped_depends_on_torchs_seed_and_on_how_often_it_was_asked():
+def test_the_dropout_mask_depends_on_torchs_seed_and_the_call_count():
     x = torch.ones(1000)
     torch.manual_seed(3)
     first, second = dropout(x, p=0.5), dropout(x, p=0.5)
@@ -51,7 +51,7 @@ def test_what_is_dropped_depends_on_torchs_seed_and_on_how_often_it_was_asked():
 
 
 @pytest.mark.parametrize("shape", [(0, 5), (1,), (3, 1, 7), (2, 3, 5, 4)])
-def test_any_shape_will_do_also_one_that_does_not_lie_in_one_piece(shape):
+def test_any_shape_works_including_noncontiguous_ones(shape):
     torch.manual_seed(1)
     assert dropout(torch.ones(shape), p=0.4).shape == shape
     transposed = torch.arange(12.0).view(3, 4).T
@@ -67,7 +67,7 @@ def test_layers_drop_in_training_alone():
     assert Dropout(0.0)(x) is x
 
 
-def test_a_gpu_takes_the_librarys():
+def test_a_gpu_uses_the_librarys_dropout():
     select = kernels.OPS["dropout"].select
     assert select(Call("cpu", torch.float32)).run is dropout
     assert select(Call("cuda", torch.float32)).name == "torch.nn.functional.dropout"

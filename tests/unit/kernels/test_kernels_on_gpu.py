@@ -78,7 +78,7 @@ def recurrence(B, T, S, D, A):
 @pytest.mark.parametrize("dtype", BOTH, ids=str)
 @pytest.mark.parametrize("cell", ["gru_before", "gru_after"])
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
-def test_looking_and_moving_is_the_plain_loop(sizes, cell, dtype):
+def test_the_bahdanau_kernel_equals_the_plain_loop(sizes, cell, dtype):
     from regard.kernels.triton import recurrent_attention
 
     B, T, S, D, _ = sizes
@@ -104,7 +104,7 @@ def test_looking_and_moving_is_the_plain_loop(sizes, cell, dtype):
 @pytest.mark.parametrize("dtype", BOTH, ids=str)
 @pytest.mark.parametrize("sizes", [(3, 7, 13), (5, 1, 8), (67, 9, 104)], ids=str)
 @pytest.mark.parametrize("cell", ["gru_before", "gru_after"])
-def test_reading_in_two_directions_is_the_plain_loop(cell, sizes, dtype):
+def test_the_bidirectional_kernel_equals_the_plain_loop(cell, sizes, dtype):
     from regard.kernels.triton import gru_scan
 
     B, T, D = sizes
@@ -127,7 +127,7 @@ def test_reading_in_two_directions_is_the_plain_loop(cell, sizes, dtype):
 
 
 @pytest.mark.parametrize("dtype", BOTH, ids=str)
-def test_reading_in_one_direction_is_the_plain_loop(dtype):
+def test_the_recurrence_kernel_equals_the_plain_loop(dtype):
     from regard.kernels.triton import gru_scan
 
     torch.manual_seed(0)
@@ -180,7 +180,7 @@ def test_additive_attention_is_its_definition(sizes, scale, dtype):
 @pytest.mark.parametrize("dtype", BOTH, ids=str)
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 @pytest.mark.parametrize("V", [2, 29, 5003])
-def test_loss_and_gradient_of_logits_in_one_pass(V, smoothing, dtype):
+def test_fused_loss_and_gradient_of_logits_equal_their_definition(V, smoothing, dtype):
     from regard.kernels.triton.linear_loss import loss_rows_
 
     torch.manual_seed(0)
@@ -201,7 +201,7 @@ def test_loss_and_gradient_of_logits_in_one_pass(V, smoothing, dtype):
 @pytest.mark.parametrize("dtype", BOTH, ids=str)
 @pytest.mark.parametrize("chunk", [None, 29 * 8], ids=["at once", "in chunks"])
 @pytest.mark.parametrize("bias", [True, False], ids=["bias", "no bias"])
-def test_readout_and_loss_in_one_are_their_definition(bias, chunk, dtype, monkeypatch):
+def test_fused_readout_and_loss_equal_their_definition(bias, chunk, dtype, monkeypatch):
     from regard.kernels.triton import linear_loss
 
     if chunk:
@@ -221,7 +221,7 @@ def test_readout_and_loss_in_one_are_their_definition(bias, chunk, dtype, monkey
     agree(run(linear_loss.linear_loss), run(reference.linear_loss), inputs, [()], dtype)
 
 
-def test_adadelta_in_one_pass_is_the_librarys():
+def test_fused_adadelta_equals_the_librarys():
     from regard.kernels.triton.adadelta import Adadelta
 
     torch.manual_seed(0)

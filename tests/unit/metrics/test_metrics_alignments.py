@@ -24,11 +24,11 @@ from regard.metrics.alignment_error_rate import (
         (["abc", "d"], ["abc"], None),
     ],
 )
-def test_a_token_belongs_to_the_word_it_begins_in(tokens, words, owners):
+def test_a_token_belongs_to_the_word_in_which_it_begins(tokens, words, owners):
     assert word_ids(tokens, words) == owners
 
 
-def test_a_word_is_linked_to_where_most_of_its_weight_is():
+def test_a_word_is_linked_to_its_largest_weight():
     # target words of two tokens and one; source words of one, two and one, and a space
     weights = np.array(
         [[0.4, 0.3, 0.0, 0.3, 0.0], [0.4, 0.0, 0.0, 0.3, 0.3], [0.1, 0.2, 0.5, 0.1, 0.1]]

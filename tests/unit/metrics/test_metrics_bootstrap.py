@@ -69,7 +69,7 @@ def slow_differences(name, a, b, references, samples, seed):
 
 
 @pytest.mark.parametrize("name", METRICS)
-def test_it_is_the_slow_computation(name):
+def test_the_paired_bootstrap_equals_the_slow_computation(name):
     a, b, references = given(3)
     found = paired_bootstrap(a, b, references, name, samples=101, seed=5)
     drawn = list(slow_differences(name, a, b, references, 101, 5))
@@ -87,7 +87,7 @@ def test_it_is_the_slow_computation(name):
     assert 1 / 102 < found.p_value < 1
 
 
-def test_p_is_near_that_of_all_samples_there_are():
+def test_p_is_near_that_of_all_possible_samples():
     # five lines, 5⁵ samples: the second system wins lines 1 and 2, loses line 3, ties 4 and 5
     gains = [1, 1, -1, 0, 0]
     references = [["x"]] * 5
@@ -118,7 +118,7 @@ def test_two_equal_systems_do_not_differ():
         assert (found.mean_difference, found.interval, found.p_value) == (0, (0, 0), 1)
 
 
-def test_a_system_that_is_always_better_has_the_smallest_p_there_is():
+def test_a_system_that_is_always_better_has_the_smallest_possible_p():
     references = [[f"{n} is here"] for n in range(40)]
     perfect = [texts[0] for texts in references]
     found = paired_bootstrap(["wrong"] * 40, perfect, references, "exact")
@@ -135,7 +135,7 @@ def test_the_other_order_changes_the_sign_alone():
     assert (back.value_a, back.value_b) == (there.value_b, there.value_a)
 
 
-def test_a_seed_gives_the_same_samples_again():
+def test_a_seed_reproduces_its_samples():
     a, b, references = given(8)
     first = paired_bootstrap(a, b, references, "chrf", samples=50, seed=1)
     assert paired_bootstrap(a, b, references, "chrf", samples=50, seed=1) == first
@@ -143,7 +143,7 @@ def test_a_seed_gives_the_same_samples_again():
     assert other.mean_difference != first.mean_difference
 
 
-def test_the_recipe_names_samples_seed_and_generator():
+def test_the_signature_names_samples_seed_and_generator():
     a, b, references = given(9)
     found = paired_bootstrap(a, b, references, "cer", samples=13, seed=17)
     assert (found.name, found.samples, found.seed, found.higher_is_better) == ("cer", 13, 17, False)
@@ -166,7 +166,7 @@ def test_two_thousand_lines_take_seconds(name):
     assert found.p_value == 1 / 1001
 
 
-def test_what_cannot_be_sampled_is_refused():
+def test_invalid_bootstrap_arguments_are_refused():
     a, b, references = given(11)
     with pytest.raises(InputError) as refused:
         paired_bootstrap(a, b[1:], references, "bleu")

@@ -96,7 +96,7 @@ def test_scores_are_the_command_lines_with_several_references(tmp_path):
     assert [(score.value, score.signature) for score in ours] == expected
 
 
-def test_lines_with_fewer_references_count_only_those_they_have(tmp_path):
+def test_lines_with_fewer_references_count_only_their_own(tmp_path):
     # the command line wants as many for each: the same one twice is neither a better match, nor a
     # nearer length, nor another mean length
     outputs = sentences(83, 7)
@@ -132,7 +132,7 @@ def test_the_word_error_rate_is_edits_by_reference_words():
     assert score == MetricScore("wer", 100 * 2 / 5, signature, higher_is_better=False)
 
 
-def test_the_phone_error_rate_takes_what_spaces_separate_as_one_phone():
+def test_the_phone_error_rate_splits_phones_at_spaces():
     score = phone_error_rate(["tʃ a p"], [["ʃ a p", "tʃ a p s"]])
     signature = f"per|nrefs:2|refs:best|unit:phone|{VERSIONS}"
     assert score == MetricScore("per", 100 * 1 / 4, signature, higher_is_better=False)
@@ -152,7 +152,7 @@ def test_empty_lines_have_a_rate(rate):
 
 
 @pytest.mark.parametrize("score", [bleu, chrf])
-def test_empty_lines_are_worth_nothing_to_bleu_and_chrf(score):
+def test_empty_lines_have_zero_bleu_and_chrf(score):
     assert score([""], [["ab cd"]]).value == 0
     assert score([""], [[""]]).value == 0
 
@@ -215,7 +215,7 @@ def test_the_table_names_each_score():
     assert evaluate(["a"], [["a"]], "cer") == [character_error_rate(["a"], [["a"]])]
 
 
-def test_a_score_travels_as_json_with_its_signature():
+def test_a_score_is_json_with_its_signature():
     score = exact_match(["a"], [["a"]])
     assert json.loads(json.dumps(score.to_json())) == {
         "name": "exact",
@@ -257,18 +257,20 @@ def test_unknown_names_are_refused_together():
     ],
 )
 @pytest.mark.parametrize("name", METRICS)
-def test_lines_that_do_not_go_together_are_refused(name, outputs, references, sentence):
+def test_outputs_and_references_of_different_lengths_are_refused(
+    name, outputs, references, sentence
+):
     with pytest.raises(InputError) as refused:
         evaluate(outputs, references, (name,))
     assert str(refused.value) == sentence
 
 
-def test_a_hundred_lines_that_end_in_a_spaced_full_stop_are_scored_in_silence(caplog):
+def test_tokenized_lines_are_scored_without_a_warning(caplog):
     assert bleu(["a cat sat ."] * 101, [["a cat sat ."]] * 101).value == pytest.approx(100)
     assert caplog.records == []
 
 
-def test_importing_the_room_imports_no_numbers():
+def test_importing_the_package_imports_no_numpy():
     script = (
         "import sys, regard.metrics.corpus_scores, regard.metrics.paired_bootstrap\n"
         "print(sorted({'torch', 'numpy', 'sacrebleu', 'rapidfuzz'} & set(sys.modules)))"

@@ -48,7 +48,7 @@ def saved(name, seed=0):
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_a_model_comes_back_as_it_was(name, tmp_path):
+def test_a_model_survives_a_file_round_trip(name, tmp_path):
     before = saved(name)
     path = tmp_path / "model.regard"
     save_model(path, before)
@@ -110,7 +110,7 @@ def refused(path):
     return refusal.value.problem
 
 
-def test_metadata_stands_under_one_key_with_its_keys_sorted(tmp_path):
+def test_metadata_is_under_one_key_with_sorted_keys(tmp_path):
     path = tmp_path / "model"
     save_model(path, saved("cho2014"))
     found, _ = header(path)
@@ -119,7 +119,7 @@ def test_metadata_stands_under_one_key_with_its_keys_sorted(tmp_path):
     assert text == json.dumps(json.loads(text), sort_keys=True, ensure_ascii=False)
 
 
-def test_what_is_no_model_gets_a_sentence(tmp_path):
+def test_a_file_that_is_not_a_model_gets_an_error_message(tmp_path):
     path = tmp_path / "model"
     assert refused(path) == "there is no such file. Check the path."
     assert refused(tmp_path) == "it is a folder, not a file. Name a file inside it."
@@ -137,7 +137,7 @@ def test_what_is_no_model_gets_a_sentence(tmp_path):
     assert refused(path) == FOREIGN
 
 
-def test_a_model_that_was_tampered_with_gets_a_sentence(tmp_path):
+def test_a_modified_model_file_gets_an_error_message(tmp_path):
     path = tmp_path / "model"
 
     def after(change):
@@ -160,7 +160,7 @@ def test_a_model_that_was_tampered_with_gets_a_sentence(tmp_path):
     assert "Its settings cannot be used (" in after(lambda m: m["source"].update(vocabulary=3))
 
 
-def test_weights_that_are_no_numbers_get_a_sentence(tmp_path):
+def test_nan_weights_get_an_error_message(tmp_path):
     path = tmp_path / "model"
     broken = saved("bahdanau2015")
     with torch.no_grad():
@@ -172,7 +172,7 @@ def test_weights_that_are_no_numbers_get_a_sentence(tmp_path):
 
 
 @pytest.mark.parametrize("kept", [0, 7, 8, 9, 500, 5000, -1])
-def test_a_file_that_is_cut_off_gets_a_sentence(tmp_path, kept):
+def test_a_truncated_file_gets_an_error_message(tmp_path, kept):
     path = tmp_path / "model"
     save_model(path, saved("luong2015"))
     path.write_bytes(path.read_bytes()[:kept])
@@ -182,7 +182,7 @@ def test_a_file_that_is_cut_off_gets_a_sentence(tmp_path, kept):
     )
 
 
-def test_a_header_that_lies_about_sizes_gets_a_sentence(tmp_path):
+def test_a_header_with_wrong_sizes_gets_an_error_message(tmp_path):
     path = tmp_path / "model"
     save_model(path, saved("luong2015"))
     path.write_bytes(struct.pack("<Q", 2**60) + path.read_bytes()[8:])
@@ -198,7 +198,7 @@ def test_a_header_that_lies_about_sizes_gets_a_sentence(tmp_path):
 
 @hypothesis_settings(max_examples=CASES, deadline=None)
 @given(st.binary(max_size=400), st.integers(0, 3000))
-def test_any_bytes_anywhere_give_a_sentence_or_a_model(noise, place):
+def test_any_changed_bytes_give_an_error_message_or_a_model(noise, place):
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         write_tensors(path, {"a": torch.arange(4.0)}, {"format": 1})
@@ -231,7 +231,7 @@ def test_a_folder_that_cannot_be_written_loses_nothing(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("length", [640, 896, 1152, 1408, 19280])
-def test_a_header_whose_length_looks_like_a_pickle_is_none(tmp_path, length):
+def test_a_header_length_that_resembles_a_pickle_is_not_a_pickle(tmp_path, length):
     tensors, path = {"x": torch.ones(1)}, tmp_path / "file"
     write_tensors(path, tensors, {"note": ""})
     shortest = int.from_bytes(path.read_bytes()[:8], "little")

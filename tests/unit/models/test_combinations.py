@@ -251,7 +251,7 @@ def test_all_problems_are_reported_at_once():
     assert str(refusal.value).count("\nmodel: ") == 5
 
 
-def test_tied_matrices_are_one_and_learn_together():
+def test_tied_matrices_are_one_parameter():
     config = base(tied_embeddings="output", readout=ReadoutConfig(kind="tanh", size=5))
     model = build(config, small.V_X, small.V_Y)
     assert model.readout.weight is model.target_embedding.weight

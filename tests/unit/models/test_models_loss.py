@@ -39,7 +39,7 @@ def test_the_loss_and_its_gradients_are_those_of_the_logits(name, smoothing):
     assert abs(whole - found) <= 1e-4
 
 
-def test_a_readouts_dropout_falls_in_training_alone():
+def test_dropout_of_a_readout_acts_in_training_alone():
     model = small.model("bahdanau2015", dropout=0.5)
     _, _, given = small.batch(model)
     target, visible = given[2], torch.ones_like(given[2], dtype=torch.bool)
@@ -49,7 +49,7 @@ def test_a_readouts_dropout_falls_in_training_alone():
 
 
 @pytest.mark.parametrize("name", small.SIZES)
-def test_two_readings_without_dropout_agree_and_cost_what_one_does(name):
+def test_r_drop_without_dropout_equals_plain_cross_entropy(name):
     model = small.model(name)
     _, _, given = small.batch(model)
     target, visible = given[2], torch.ones_like(given[2], dtype=torch.bool)
@@ -57,7 +57,7 @@ def test_two_readings_without_dropout_agree_and_cost_what_one_does(name):
     assert abs(once - twice) <= 1e-10
 
 
-def test_two_readings_that_dropout_parts_are_drawn_together():
+def test_r_drop_reduces_the_divergence_of_two_passes():
     model = small.model("bahdanau2015", dropout=0.5).train()
     _, _, given = small.batch(model)
     target, visible = given[2], torch.ones_like(given[2], dtype=torch.bool)

@@ -38,7 +38,7 @@ CONFIG = ModelConfig(
 )
 
 
-def test_a_word_is_a_one_at_its_id():
+def test_a_one_hot_token_is_a_one_at_its_id():
     embedded = Embedding(5, None)(torch.tensor([[4, 0]]))
     assert embedded.tolist() == [[[0, 0, 0, 0, 1], [1, 0, 0, 0, 0]]]
     assert embedded.dtype == torch.float32
@@ -69,7 +69,7 @@ def test_a_line_is_read_column_by_column():
         assert_close(encoded.keys[0, place], h)
 
 
-def test_nothing_is_learned_or_saved_of_the_words():
+def test_one_hot_embeddings_have_no_parameters():
     model = build(CONFIG, V_X, V_Y)
     assert not any("embedding" in name for name, _ in model.named_parameters())
     assert not any("embedding" in name for name in model.state_dict())
@@ -77,7 +77,7 @@ def test_nothing_is_learned_or_saved_of_the_words():
     assert sum(part.numel() for part in model.parameters()) == cells + V_Y * D + V_Y
 
 
-def test_a_zero_start_and_positions_are_as_with_learned_words():
+def test_the_zero_start_and_positions_are_as_with_learned_embeddings():
     start = Embedding(V_X, None, zero_bos=True)(torch.tensor([[BOS, 4]]))
     assert not start[0, 0].any()
     assert start[0, 1, 4] == 1
@@ -87,7 +87,7 @@ def test_a_zero_start_and_positions_are_as_with_learned_words():
     assert_close(embedding(torch.tensor([[6, 2]]))[0], np.eye(V_X)[[6, 2]] + table[:2])
 
 
-def test_a_model_of_one_hot_words_comes_back_from_its_file(tmp_path):
+def test_a_one_hot_model_survives_a_file_round_trip(tmp_path):
     sides = [
         TextProcessor("NFC", Characters(), Vocabulary.build([text]))
         for text in ("abcdefg", "hijklmnop")
@@ -100,7 +100,7 @@ def test_a_model_of_one_hot_words_comes_back_from_its_file(tmp_path):
     assert torch.equal(back(source, mask, fed).logits, model(source, mask, fed).logits)
 
 
-def test_settings_of_before_mean_learned_words():
+def test_settings_of_earlier_versions_mean_learned_embeddings():
     settings = Settings(model=replace(CONFIG, source=EmbeddingConfig(size=3)))
     tree = to_tree(settings)
     assert tree["model"]["source"].pop("one_hot") is False
@@ -126,7 +126,7 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("sentence", REFUSALS)
-def test_what_one_hot_words_cannot_be_is_refused(sentence):
+def test_settings_that_contradict_one_hot_are_refused(sentence):
     with pytest.raises(ConfigError) as refusal:
         build(replace(CONFIG, **REFUSALS[sentence]), V_X, V_Y)
     assert refusal.value.problems == (sentence,)

@@ -91,7 +91,7 @@ def test_every_single_gradient_agrees_with_finite_differences(name, record_prope
     record_property("parameters", sum(parameter.numel() for parameter in parameters))
 
 
-def test_the_deep_form_of_bahdanau_asks_with_its_top_layer():
+def test_the_deep_form_of_bahdanau_queries_with_its_top_layer():
     torch.manual_seed(0)
     config = PRESETS["bahdanau2015"](**small.SIZES["bahdanau2015"], num_layers=3)
     # the oracle's encoder has one layer; only the decoder is deep
@@ -200,7 +200,7 @@ def test_every_preset_runs_in_other_types(name, dtype):
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_an_empty_source_is_no_trouble(name):
+def test_an_empty_source_is_accepted(name):
     model = small.model(name)
     _, _, (source, mask, fed) = small.batch(model)
     mask = mask.clone()
@@ -256,7 +256,7 @@ def test_chos_first_word_is_the_zero_vector_and_elsewhere_it_is_learned():
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_every_dropout_that_was_asked_for_drops_in_training_alone(name):
+def test_every_configured_dropout_acts_in_training_alone(name):
     model = small.model(name, dropout=0.5, **({"num_layers": 2} if "20" in name else {}))
     _, _, given = small.batch(model)
     sites = {n: m for n, m in model.named_modules() if isinstance(m, Dropout) and m.p}
@@ -273,7 +273,7 @@ def test_every_dropout_that_was_asked_for_drops_in_training_alone(name):
         dropout.p = 0.0
 
 
-def test_dropouts_stand_where_they_should():
+def test_dropout_layers_are_at_their_places():
     """By name, for each preset: what a dropout of 0.5 reaches."""
     expected = {
         "cho2014": {"readout"},

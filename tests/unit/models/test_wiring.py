@@ -59,7 +59,7 @@ def made(config):
     ],
 )
 @pytest.mark.parametrize("bias", [False, True])
-def test_a_cell_is_the_one_that_was_asked_for(cell, kind, reset_after, bias):
+def test_the_cell_is_the_configured_one(cell, kind, reset_after, bias):
     decoder = PlainDecoderConfig(cell=cell, bias=bias, residual=True, **PART)
     model = made(recurrent(decoder, cell=cell, bias=bias, residual=True))
     for stack in (model.encoder.stack, model.decoder.stack):
@@ -84,7 +84,7 @@ SCORES = {
 
 @pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("decoder", [BahdanauDecoderConfig, LuongDecoderConfig])
-def test_attention_is_the_one_that_was_asked_for(score, decoder):
+def test_the_attention_is_the_configured_one(score, decoder):
     config = AttentionConfig(
         score=score, align_size=11, max_length=13, window="local_p", half_width=3, dropout=0.5
     )
@@ -103,7 +103,7 @@ def test_attention_is_the_one_that_was_asked_for(score, decoder):
 
 
 @pytest.mark.parametrize("kind", ["none", "rotary", "relative"])
-def test_positions_inside_attention_are_those_asked_for_and_only_among_a_sides_own_words(kind):
+def test_positions_inside_attention_are_the_configured_ones_in_self_attention_only(kind):
     config = PRESETS["vaswani2017"](**{**small.SIZES["vaswani2017"], "model_size": 12})
     config = replace(
         config,
@@ -125,7 +125,7 @@ def test_positions_inside_attention_are_those_asked_for_and_only_among_a_sides_o
     assert model.decoder.attention_shape == (3, 2)
 
 
-def test_embeddings_and_readouts_are_those_asked_for():
+def test_embeddings_and_readouts_are_the_configured_ones():
     learned = replace(WORDS, positions="learned", max_length=17, scaled=True)
     decoder = PlainDecoderConfig(**PART)
     config = replace(
@@ -196,7 +196,7 @@ def test_a_batch_of_nothing_but_empty_sources_still_decodes():
         assert_within(scored.logits, array(same.logits), 1e-12)
 
 
-def test_no_words_at_all_are_refused():
+def test_an_empty_target_is_refused():
     model = small.model("bahdanau2015")
     _, _, (source, mask, fed) = small.batch(model)
     with pytest.raises(
@@ -205,7 +205,7 @@ def test_no_words_at_all_are_refused():
         model(source, mask, fed[:, :0])
 
 
-def test_stepping_past_the_last_position_is_refused_with_a_sentence():
+def test_stepping_past_the_last_position_is_refused():
     for name in ("gehring2017", "vaswani2017"):
         model = small.model(name, max_length=7)
         assert model.max_target_length == 7
@@ -242,7 +242,7 @@ def test_a_mask_with_holes_or_padding_on_the_left_is_refused(name):
             model.start(source, torch.tensor([visible]))
 
 
-def test_imposed_weights_of_another_shape_are_refused():
+def test_forced_weights_of_another_shape_are_refused():
     model = small.model("vaswani2017")
     _, _, (source, mask, fed) = small.batch(model)
     memory, state = model.start(source, mask)
@@ -254,7 +254,7 @@ def test_imposed_weights_of_another_shape_are_refused():
 
 
 @pytest.mark.parametrize("size", [3, 4])
-def test_a_vocabulary_without_room_for_words_is_refused(size):
+def test_a_vocabulary_of_special_tokens_alone_is_refused(size):
     config = PRESETS["cho2014"](**small.SIZES["cho2014"])
     sentence = f"target_vocabulary is {size}; it must be a whole number above 4, because the ids of"
     with pytest.raises(ConfigError, match=sentence):

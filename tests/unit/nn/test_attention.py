@@ -90,7 +90,7 @@ def test_a_source_with_nothing_visible_gives_zeros_not_nan():
         assert not weights.any()
 
 
-def test_without_a_mask_and_without_a_batch_everything_is_visible():
+def test_everything_is_visible_without_a_mask_or_a_batch():
     query, keys = randn(T, D), randn(S, D)
     attention = Attention(DotScore())
     context, weights = attention(query, attention.remember(keys, keys))
@@ -119,7 +119,7 @@ def test_dropout_acts_on_the_weights_in_training_alone():
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.3])
-def test_when_nobody_asks_for_weights_the_scaled_dot_runs_fused(monkeypatch, dropout):
+def test_scaled_dot_attention_runs_fused_if_weights_are_not_needed(monkeypatch, dropout):
     calls = []
     fused = functional.scaled_dot_product_attention
     monkeypatch.setattr(
@@ -146,7 +146,7 @@ def test_when_nobody_asks_for_weights_the_scaled_dot_runs_fused(monkeypatch, dro
     assert len(calls) == len(first) + 1
 
 
-def test_no_layer_keeps_the_weights():
+def test_no_layer_stores_attention_weights():
     query, keys = randn(B, T, D), randn(B, S, D)
     attention = Attention(AdditiveScore(D, D, A).double())
     before = set(vars(attention)) | set(vars(attention.score))
@@ -155,7 +155,7 @@ def test_no_layer_keeps_the_weights():
     assert not [value for value in vars(attention).values() if isinstance(value, torch.Tensor)]
 
 
-def test_imposed_weights_are_used_and_nan_leaves_the_models_own():
+def test_forced_weights_are_used_and_nan_means_free():
     query, keys, values = randn(B, T, D), randn(B, S, D), randn(B, S, N)
     attention = Attention(DotScore())
     memory = attention.remember(keys, values, MASK)
@@ -196,7 +196,7 @@ def test_the_local_window_is_luongs(kind):
         assert not weights[1, 2].any()
 
 
-def test_without_a_past_the_queries_are_the_first_positions():
+def test_queries_without_a_past_are_the_first_positions():
     query, keys = randn(B, T, D), randn(B, S, D)
     attention = Attention(DotScore(), window=LocalWindow(1))
     memory = attention.remember(keys, keys, MASK)
@@ -221,7 +221,7 @@ def test_many_reads_are_concatenated(given):
         letters.assert_close(weights[b, :, :n], α)
 
 
-def test_a_covered_score_must_be_told_what_was_seen():
+def test_a_score_with_coverage_requires_the_coverage():
     attention = Attention(AdditiveScore(D, D, A, coverage=True).double())
     memory = attention.remember(randn(B, S, D), randn(B, S, D))
     with pytest.raises(InputError, match="score uses coverage, but there are no earlier weights"):
@@ -238,7 +238,7 @@ def test_half_precision_counts_far_positions_right():
         assert weights[0, 0].nonzero()[:, 0].tolist() == [512, 513, 514, 515, 516]
 
 
-def test_weights_may_be_imposed_in_another_type():
+def test_forced_weights_may_have_another_dtype():
     query, keys = randn(B, T, D).bfloat16(), randn(B, S, D).bfloat16()
     attention = Attention(DotScore())
     forced_weights = torch.full((B, T, S), 1 / S)

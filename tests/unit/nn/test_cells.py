@@ -78,7 +78,7 @@ def test_an_lstm_steps_and_scans_by_its_equation(bias):
     letters.assert_close(stepped.c[0], letters.array(last.c[0]))
 
 
-def test_chos_and_bahdanaus_gates_are_one_cell():
+def test_chos_and_bahdanaus_gates_are_the_same_cell():
     cell = GRUCell(I, D).double()
     x, h = randn(B, I), randn(B, D)
     moved = cell(x, HiddenState(h))
@@ -96,7 +96,7 @@ def test_the_two_resets_are_two_functions():
     assert (before(x, HiddenState(h)).h - after(x, HiddenState(h)).h).abs().max() > 1e-3
 
 
-def test_library_recurrences_run_where_they_compute_the_same():
+def test_library_recurrences_run_if_they_compute_the_same():
     sources = {name: op.explain(kernels.Call("cpu"))[0] for name, op in kernels.OPS.items()}
     assert sources["gru_after_scan"] == sources["bidirectional_gru_after_scan"] == "torch.gru"
     assert sources["lstm_scan"] == "torch.lstm"
@@ -123,7 +123,7 @@ def test_library_recurrences_agree_with_their_definitions(bias):
 
 
 @pytest.mark.parametrize("rough", [False, True], ids=["float32", "bfloat16"])
-def test_an_lstm_on_a_cpu_is_computed_in_the_numbers_of_its_weights(rough):
+def test_an_lstm_on_a_cpu_computes_in_the_dtype_of_its_weights(rough):
     W, U, b = randn(4 * D, I).float(), randn(4 * D, D).float(), randn(4 * D).float()
     x, state = randn(B, T, I).bfloat16(), (randn(B, D).bfloat16(), randn(B, D).bfloat16())
     with torch.autocast("cpu", torch.bfloat16, enabled=rough):
@@ -157,7 +157,7 @@ def test_a_stack_steps_and_scans_layer_by_layer(residual):
         letters.assert_close(output, letters.array(shown[:, t]))
 
 
-def test_two_directions_stand_side_by_side():
+def test_outputs_of_two_directions_are_concatenated():
     layers = stack(bidirectional=True)
     x, h = randn(B, T, I), torch.zeros(B, D, dtype=torch.float64)
     start = tuple(cell.state_with_output(h) for cell in layers.layers)
@@ -172,7 +172,7 @@ def test_two_directions_stand_side_by_side():
     letters.assert_close(last[-1].h[2], np.concatenate([forward[-1], backward[-1]]))
 
 
-def test_dropout_falls_between_layers_and_not_before_the_first():
+def test_dropout_is_between_layers_and_not_before_the_first():
     torch.manual_seed(0)
     one = RecurrentStack(lambda size: GRUCell(size, D), I, 1, dropout=0.9).double()
     three = stack(dropout=0.9)

@@ -19,7 +19,7 @@ def test_the_loss_is_smoothed_cross_entropy():
     assert float(loss) == pytest.approx(expected, rel=1e-6)
 
 
-def test_the_loss_of_two_readings_is_half_of_r_drops():
+def test_the_r_drop_loss_is_half_of_the_papers():
     rng = np.random.default_rng(0)
     logits, target = rng.standard_normal((4, 3, 5)), np.array([[1, 4, 0], [2, 2, 3]])
     mask = np.array([[True, True, False], [True, False, False]])
@@ -34,7 +34,7 @@ def test_the_loss_of_two_readings_is_half_of_r_drops():
     assert float(loss) == pytest.approx(expected, rel=1e-6)
 
 
-def test_gradients_of_the_loss_of_two_readings():
+def test_gradients_of_the_r_drop_loss_agree_with_finite_differences():
     torch.manual_seed(0)
     logits = torch.randn(4, 3, 5, dtype=torch.float64, requires_grad=True)
     target = torch.tensor([[1, 4, 0], [2, 2, 3]])

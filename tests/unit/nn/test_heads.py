@@ -53,7 +53,7 @@ SCORES = {
 
 
 @pytest.mark.parametrize("name", SCORES)
-def test_every_score_may_stand_inside_the_heads(name):
+def test_every_score_works_inside_multi_head_attention(name):
     make, by_oracle = SCORES[name]
     attention = MultiHeadAttention((D, M, N), 15, 3, score=make()).double()
     query, keys, values = randn(B, T, D), randn(B, S, M), randn(B, S, N)
@@ -71,7 +71,7 @@ def test_every_score_may_stand_inside_the_heads(name):
         letters.assert_close(weights[b, :, :, :n], α)
 
 
-def test_a_causal_mask_hides_what_comes_later():
+def test_a_causal_mask_hides_later_positions():
     attention = MultiHeadAttention((D, D, D), 15, 3).double()
     x = randn(B, S, D)
     memory = attention.remember(x, x, MASK)

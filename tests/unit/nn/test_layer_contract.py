@@ -303,13 +303,13 @@ masked = [case for case in CASES.values() if "mask" in case.inputs]
 
 
 @by_case
-def test_shapes_are_as_the_letters_say(case):
+def test_shapes_agree_with_their_letters(case):
     contract.check_shapes(case)
 
 
 @by_case
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16], ids=str)
-def test_the_type_of_the_input_is_the_type_of_the_output(case, dtype):
+def test_the_output_has_the_dtype_of_the_input(case, dtype):
     contract.check_dtype(case, dtype)
 
 
@@ -350,7 +350,7 @@ def test_each_gradient_agrees_with_finite_differences(record_property):
     record_property("numbers moved", numbers)
 
 
-def test_no_two_letters_have_one_size_and_all_are_prime():
+def test_every_letter_has_its_own_prime_size():
     sizes = list(SIZES.values())
     assert len(set(sizes)) == len(sizes)
     assert all(n > 1 and all(n % d for d in range(2, n)) for n in sizes)
@@ -358,7 +358,7 @@ def test_no_two_letters_have_one_size_and_all_are_prime():
 
 @pytest.mark.parametrize("make", [SinusoidalPositions, LearnedPositions])
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16], ids=str)
-def test_positions_that_are_added_keep_the_contract_too(make, dtype):
+def test_added_positions_satisfy_the_layer_contract_too(make, dtype):
     layer, positions = make(D, LONGEST).to(dtype), torch.arange(S).expand(2, S)
     rows = layer(positions)
     assert (rows.shape, rows.dtype) == ((2, S, D), dtype)

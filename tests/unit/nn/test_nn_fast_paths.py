@@ -49,7 +49,7 @@ def test_several_queries_of_an_additive_score_run_as_one_op(score, monkeypatch):
     assert torch.equal(again, context)
 
 
-def test_one_query_alone_rounds_as_it_did(monkeypatch):
+def test_a_single_query_rounds_as_before(monkeypatch):
     attention = Attention(AdditiveScore(D, M, A)).double()
     memory, (context, weights), count = asked(monkeypatch, attention, randn(B, 1, D))
     assert count == 0
@@ -59,7 +59,7 @@ def test_one_query_alone_rounds_as_it_did(monkeypatch):
 
 
 @pytest.mark.parametrize("options", ["visible", "forced_weights", "dropout"])
-def test_what_the_op_does_not_know_runs_without_it(options, monkeypatch):
+def test_unsupported_cases_run_without_the_op(options, monkeypatch):
     attention = Attention(AdditiveScore(D, M, A), dropout=0.5).double()
     attention.train(options == "dropout")
     given = {
@@ -80,7 +80,7 @@ CELLS = {
 
 
 @pytest.mark.parametrize("name", CELLS)
-def test_two_directions_are_a_line_and_the_same_line_turned_round(name):
+def test_two_directions_are_a_line_and_its_reverse(name):
     stack = RecurrentStack(lambda size: CELLS[name](size, D), I, 2, bidirectional=True).double()
     x, h = randn(B, S, I), randn(B, D)
     start = HiddenState(h, randn(B, D, seed=1) if name == "lstm" else None)
@@ -113,7 +113,7 @@ def test_both_directions_of_a_gru_that_resets_before_are_one_op(monkeypatch):
         assert count == ops
 
 
-def test_a_hidden_position_moves_no_state():
+def test_a_masked_position_changes_no_state():
     cell = CellWeights(randn(3 * D, I), randn(3 * D, D), None)
     weights = {"forward": cell, "backward": cell}
     x, h = randn(B, S, I), randn(B, D)

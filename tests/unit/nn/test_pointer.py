@@ -35,7 +35,7 @@ def copying(name, seed=0, **options):
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_what_is_written_and_what_is_copied_add_up_as_the_equation_says(name):
+def test_generation_and_copy_probabilities_add_up_by_the_equation(name):
     model = copying(name)
     sources, _, (source, mask, fed) = small.batch(model)
     pointer = model.readout.pointer
@@ -60,7 +60,7 @@ def test_what_is_written_and_what_is_copied_add_up_as_the_equation_says(name):
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_word_by_word_it_says_what_it_says_of_the_whole_line(name):
+def test_steps_of_a_pointer_generator_equal_the_whole_line(name):
     model = copying(name)
     _, _, (source, mask, fed) = small.batch(model)
     whole = model(source, mask, fed).logits
@@ -72,7 +72,7 @@ def test_word_by_word_it_says_what_it_says_of_the_whole_line(name):
 
 @pytest.mark.parametrize("name", PRESETS)
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
-def test_the_loss_is_that_of_what_comes_out(name, smoothing):
+def test_the_pointer_generator_loss_is_that_of_its_log_probs(name, smoothing):
     model = copying(name)
     _, _, given = small.batch(model)
     target = torch.randint(small.V_Y, given[2].shape, generator=torch.Generator().manual_seed(0))
@@ -87,7 +87,7 @@ def test_the_loss_is_that_of_what_comes_out(name, smoothing):
 
 
 @pytest.mark.parametrize("width", [0, 3], ids=["without any word", "of words of its own"])
-def test_a_source_with_nothing_to_copy_is_written_from_the_vocabulary(width):
+def test_a_source_without_copyable_tokens_uses_the_vocabulary_alone(width):
     model = copying("bahdanau2015")
     source = torch.full((2, width), 6)
     given = source, torch.ones_like(source, dtype=torch.bool), torch.full((2, 1), BOS)
@@ -117,7 +117,7 @@ def test_every_gradient_is_that_of_finite_differences():
     assert torch.autograd.gradcheck(spoken, (query, x, logits, keys, *pointer.parameters()))
 
 
-def test_in_half_precision_copies_are_added_up_in_single():
+def test_copies_in_half_precision_are_summed_in_single():
     model = copying("bahdanau2015").float()
     _, _, given = small.batch(model)
     with torch.autocast("cpu", torch.bfloat16):
@@ -126,7 +126,7 @@ def test_in_half_precision_copies_are_added_up_in_single():
     assert (p.sum(dim=-1) - 1).abs().max() < 1e-5
 
 
-def test_a_readout_that_copies_must_be_told_what():
+def test_a_copying_readout_requires_a_pointer_query():
     model = copying("bahdanau2015")
     with pytest.raises(ValueError, match=r"has a pointer-generator\. Pass a PointerQuery\."):
         model.readout(torch.zeros(1, model.readout.pointer.gate.in_features).double())
@@ -139,7 +139,7 @@ def test_a_model_with_a_pointer_has_no_fused_step():
     assert choose_step(model)[0] is not None
 
 
-def test_a_file_gives_a_model_back_that_copies_the_same(tmp_path):
+def test_a_saved_pointer_generator_copies_the_same(tmp_path):
     sides = small_models.side("abcdefgh"), small_models.side("hgfedcxy")
     plain = small_models.saved(sides=sides)
     readout = replace(plain.settings.model.readout, pointer_generator=True)

@@ -49,7 +49,7 @@ def test_a_maxout_readout_takes_the_larger_of_each_neighbouring_pair():
         assert_close(made(x)[i], G @ maxout(W @ x[i].numpy() + b))
 
 
-def test_maxout_by_hand():
+def test_maxout_agrees_with_hand_computed_numbers():
     layer = MaxoutLayer(4, 2, bias=False)
     layer.W.weight.data = torch.eye(4)
     assert layer(torch.tensor([3.0, 1.0, -2.0, -1.0])).tolist() == [3.0, -1.0]
@@ -67,13 +67,13 @@ def test_an_embedding_is_a_row_scaled_with_its_position_added():
     assert torch.equal(embedding(words), embedding(words, torch.zeros(2, dtype=torch.long)))
 
 
-def test_without_a_size_a_word_is_a_one_at_its_id():
+def test_embeddings_without_a_size_are_one_hot():
     words = torch.tensor([[2, 0, 4]])
     expected = torch.eye(5)[words]
     assert torch.equal(Embedding(5, None).eval()(words), expected)
 
 
-def test_the_loss_drops_what_the_logits_drop():
+def test_dropout_of_the_loss_is_that_of_the_logits():
     made, x = readout(TanhLayer(X, R), dropout=0.5).train(), given()
     target, visible = torch.ones(B, T, dtype=torch.int64), torch.ones(B, T, dtype=torch.bool)
     torch.manual_seed(5)

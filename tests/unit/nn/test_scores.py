@@ -148,7 +148,7 @@ def test_concat_is_additive_under_the_block_split():
     letters.assert_close(scored(concat, query, keys), expected)
 
 
-def test_near_keys_are_told_apart_far_from_zero():
+def test_near_keys_are_distinguished_far_from_zero():
     score = GaussianScore()
     query = torch.tensor([[[1e4]]])
     near, far = scored(score, query, torch.tensor([[[1e4], [1e4 + 0.125]]]))[0, 0]

@@ -37,7 +37,7 @@ def test_lines_of_three_columns_are_read_and_links_past_the_end_are_counted(tmp_
         ("\tb\t\n", "line 1: a side is blank; it must contain words"),
     ],
 )
-def test_what_is_no_alignment_is_named(tmp_path, text, problem):
+def test_an_invalid_alignment_is_named(tmp_path, text, problem):
     with pytest.raises(DataError) as caught:
         read_gold_alignments(gold(tmp_path, text))
     assert problem in str(caught.value)
@@ -59,7 +59,7 @@ def test_the_links_are_those_of_the_attention_of_a_forced_target(tmp_path):
     assert evaluate_alignments(translator, golds, path).value == 100
 
 
-def test_a_line_that_the_model_does_not_read_to_its_end_is_said_to_be_too_long(tmp_path):
+def test_a_truncated_line_is_reported_as_too_long(tmp_path):
     translator = regard.load(COMPAT / "bahdanau2015.regard")
     words = " ".join("1" * (translator.max_source_length + 1))
     golds, _ = read_gold_alignments(path := gold(tmp_path, f"{words}\t1\t1-1\n"))
@@ -73,7 +73,7 @@ def test_a_model_without_attention_says_so(tmp_path):
         evaluate_alignments(regard.load(COMPAT / "cho2014.regard"), golds, path)
 
 
-def test_the_command_prints_the_rate_with_its_recipe(tmp_path, capsys):
+def test_the_command_prints_the_error_rate_with_its_signature(tmp_path, capsys):
     out = tmp_path / "m.regard"
     quick(digits(), out=out)
     path = gold(tmp_path, "1 2\t2 1\t1-2 2-1 3-1\n")

@@ -64,21 +64,21 @@ def refusal(pairs, given, name=None, **options):
     ],
     ids=["spelling", "phones", "dates", "names", "few words", "many words"],
 )
-def test_symbols_are_what_the_lines_are_made_of(pairs, source, target, reason):
+def test_the_tokenizer_is_chosen_by_the_lines(pairs, source, target, reason):
     found = chosen(pairs)
     assert (found.settings.text.source, found.settings.text.target) == (source, target)
     reasons = {one.name: one.reason for one in found.reasons}
     assert any(re.fullmatch(reason, reasons[f"text.{side}"]) for side in ("source", "target"))
 
 
-def test_of_very_many_words_it_is_all_one_how_many():
+def test_token_counts_beyond_a_bound_do_not_matter():
     reasons = {one.name: one.reason for one in chosen(sentences(10**4, count=2000)).reasons}
     assert reasons["text.source"] == (
         "there are more than 5,000 words, too many to learn one by one"
     )
 
 
-def test_words_that_come_often_are_learned_one_by_one_though_they_are_many():
+def test_frequent_words_are_tokens_even_if_there_are_many():
     assert chosen(sentences(1000, count=2000)).settings.text.source == "words"
     assert chosen(sentences(1000, count=400)).settings.text.source == "unigram"
 
@@ -91,7 +91,7 @@ def test_sides_that_share_their_characters_share_their_pieces():
     assert not chosen(SPELLING).settings.text.shared_vocabulary
 
 
-def test_lengths_leave_room_for_what_is_longer_and_leave_out_what_is_huge():
+def test_length_limits_leave_a_margin_and_exclude_outliers():
     data = chosen([("a" * 30, "b c d" * 1), ("a", "b")]).settings.data
     assert (data.max_source_length, data.max_target_length) == (60, 32)
     huge = chosen([("a" * 600, "b"), ("a", "b")]).settings.data
@@ -102,7 +102,7 @@ def test_lengths_leave_room_for_what_is_longer_and_leave_out_what_is_huge():
     assert words.search.max_length == words.data.max_target_length == 80
 
 
-def test_everything_grows_with_the_pairs():
+def test_automatic_sizes_grow_with_the_number_of_pairs():
     counts = (400, 4000, 12_000, 40_000, 400_000)
     found = [auto_configure(as_many(digits(400), count), {}).settings for count in counts]
     widths = [one.model.decoder.hidden_size for one in found]
@@ -125,7 +125,7 @@ def test_everything_grows_with_the_pairs():
     assert [one.source_vocabulary_size for one in pieces] == [1000, 1000, 2000, 4000, 8000]
 
 
-def test_on_a_gpu_recurrent_models_are_wider_and_learn_for_longer():
+def test_recurrent_models_on_a_gpu_are_wider_and_train_longer():
     for count, width in ((400, 256), (4000, 384), (400_000, 512)):
         many = as_many(digits(400), count)
         here = auto_configure(many, {}).settings
@@ -144,7 +144,7 @@ def test_on_a_gpu_recurrent_models_are_wider_and_learn_for_longer():
     assert sizes == [384, 384]
 
 
-def test_letters_are_read_by_two_layers_unless_a_paper_is_asked_for():
+def test_characters_get_two_encoder_layers_without_a_preset():
     def layers(*arguments, **options):
         return chosen(*arguments, **options).settings.model.encoder.num_layers
 
@@ -161,7 +161,7 @@ def test_letters_are_read_by_two_layers_unless_a_paper_is_asked_for():
     ("device", "here", "expected"),
     [("auto", True, True), ("auto", False, False), ("cuda:1", False, True), ("cpu", True, False)],
 )
-def test_whether_there_is_a_gpu(monkeypatch, device, here, expected):
+def test_the_gpu_is_used_if_available_and_not_excluded(monkeypatch, device, here, expected):
     monkeypatch.setattr("torch.cuda.is_available", lambda: here)
     assert will_use_gpu({"train": {"device": device}}) is expected
     assert will_use_gpu({}) is here
@@ -175,7 +175,7 @@ def test_a_run_validates_saves_and_reports_often_enough():
         assert 0 < train.warmup_steps <= train.max_steps // 20
 
 
-def test_the_schedule_follows_what_is_said_of_it():
+def test_the_schedule_follows_explicit_settings():
     train = chosen(digits(400), {"train": {"max_steps": 60}}).settings.train
     assert train.max_steps == 60
     assert train.warmup_steps == 3
@@ -185,7 +185,7 @@ def test_the_schedule_follows_what_is_said_of_it():
 @pytest.mark.parametrize(
     ("pairs", "metric"), [(SPELLING, "exact"), (PHONES, "exact"), (sentences(3000), "bleu")]
 )
-def test_a_model_is_judged_by_what_its_targets_are(pairs, metric):
+def test_the_metric_depends_on_the_targets(pairs, metric):
     assert chosen(pairs).settings.train.metric == metric
 
 
@@ -217,7 +217,7 @@ def test_a_preset_can_have_the_sizes_of_its_paper(name):
     assert found.settings.model == expected
 
 
-def test_without_a_preset_it_is_one_that_shows_its_looks():
+def test_the_default_preset_has_attention():
     found = chosen(digits())
     assert found.preset == "bahdanau2015"
     assert "model.preset = bahdanau2015: it learns from 40 pairs and shows its attention" in map(
@@ -225,7 +225,7 @@ def test_without_a_preset_it_is_one_that_shows_its_looks():
     )
 
 
-def test_what_a_person_says_stands():
+def test_explicit_settings_win():
     given = {
         "text": {"source": "bpe", "target": "whitespace", "source_vocabulary_size": 77},
         "data": {"max_source_length": 11, "normalization": "NFKC"},
@@ -251,7 +251,7 @@ def test_what_a_person_says_stands():
     assert not said & {one.name for one in found.reasons}
 
 
-def test_the_given_tree_stays_as_it_was():
+def test_the_input_tree_is_not_modified():
     given = {"model": {"preset": "luong2015"}, "train": {}}
     chosen(digits(), given)
     assert given == {"model": {"preset": "luong2015"}, "train": {}}
@@ -272,7 +272,7 @@ def test_a_part_of_a_preset_can_be_replaced():
     )
 
 
-def test_complete_settings_are_taken_as_they_are():
+def test_complete_settings_are_used_unchanged():
     first = chosen(sentences(3000), {}, "vaswani2017").settings
     written = read_settings(to_toml(first), "settings.toml")
     again = auto_configure(profile(digits()), written)
@@ -287,7 +287,7 @@ def test_a_preset_beside_a_whole_model_is_refused():
     assert refusal(digits(), whole, paper=True) == f"model: paper_sizes is true; {said}"
 
 
-def test_everything_that_is_wrong_is_said_at_once():
+def test_all_errors_are_reported_at_once():
     given = {
         "model": {
             "hidden_size": 0,
@@ -317,7 +317,7 @@ def test_everything_that_is_wrong_is_said_at_once():
         assert [line for line in found if line.startswith(start)], start
 
 
-def test_sizes_that_do_not_go_together_are_refused():
+def test_incompatible_sizes_are_refused():
     said = refusal(digits(), {"model": {"model_size": 50}}, "vaswani2017")
     sentence = "settings: model.model_size: num_heads is 4; it must be a divisor of model_size"
     assert said.startswith(sentence)
@@ -328,14 +328,14 @@ def test_sizes_that_do_not_go_together_are_refused():
 
 
 @pytest.mark.parametrize("given", [{"train": 3}, {"model": "bahdanau2015"}])
-def test_a_section_must_be_one(given):
+def test_a_section_must_be_a_mapping(given):
     ((name, value),) = given.items()
     assert refusal(digits(), given) == (f"settings: {name} is {value}; it must be a section.")
     inside = refusal(digits(), {"model": {"encoder": 3}})
     assert inside == "settings: model.encoder is 3; it must be a section."
 
 
-def test_a_preset_that_there_is_not_is_refused():
+def test_an_unknown_preset_is_refused():
     known = "cho2014, sutskever2014, bahdanau2015, luong2015, gehring2017, vaswani2017"
     sentence = f"it must be one of {known}. Did you mean vaswani2017?"
     assert refusal(digits(), {}, "vaswani17") == f"model: preset is vaswani17; {sentence}"
@@ -344,7 +344,7 @@ def test_a_preset_that_there_is_not_is_refused():
     )
 
 
-def test_a_beam_waits_for_what_is_likelier():
+def test_a_beam_waits_for_likelier_hypotheses():
     found = chosen(digits())
     assert (found.settings.search.beam_size, found.settings.search.stop) == (5, "likeliest")
     assert "search.stop" in {one.name for one in found.reasons}

@@ -19,7 +19,7 @@ def inflected(tags=TAGS, form="walked"):
     return [(f"{lemma} {tag}", form) for lemma in LEMMAS for tag in tags]
 
 
-def test_tags_at_the_end_of_every_source_are_symbols():
+def test_tags_at_the_end_of_every_source_are_tokens():
     found = chosen(inflected())
     assert (found.settings.text.source, found.settings.text.target) == ("tagged", "characters")
     assert "text.source = tagged: every line ends in some of 10 tags" in map(str, found.reasons)
@@ -43,18 +43,18 @@ def test_tags_at_the_end_of_every_source_are_symbols():
     ],
     ids=["no tags", "a space", "seldom", "words", "years", "number", "Chinese", "sentences"],
 )
-def test_what_only_ends_alike_is_no_tag(pairs):
+def test_common_endings_are_not_tags(pairs):
     assert chosen(pairs).settings.text.source != "tagged"
 
 
-def test_more_than_a_thousand_different_tags_are_none():
+def test_more_than_a_thousand_different_tags_are_not_tags():
     lines = [(f"walk T{i % 1001}", "walked") for i in range(6000)]
     assert chosen(lines[:6000]).settings.text.source == "characters"
     fewer = [(f"walk T{i % 1000}", "walked") for i in range(6000)]
     assert chosen(fewer).settings.text.source == "tagged"
 
 
-def test_one_vocabulary_has_no_tags():
+def test_a_shared_vocabulary_has_no_tags():
     found = chosen(inflected(), {"text": {"shared_vocabulary": True}}).settings.text
     assert (found.source, found.target) == ("characters", "characters")
     tied = chosen(inflected(), {"model": {"tied_embeddings": "all"}}, "vaswani2017").settings
@@ -64,7 +64,7 @@ def test_one_vocabulary_has_no_tags():
 SOUNDS = [("fara", "f aː r a"), ("þó", "θ oː"), ("ef", "ɛ f"), ("ár", "aː r"), ("él", "ɛː l")]
 
 
-def test_sounds_with_marks_are_cut_where_fewer_symbols_are_left():
+def test_phonemes_are_split_if_that_leaves_fewer_tokens():
     found = chosen(SOUNDS)
     assert (found.settings.text.source, found.settings.text.target) == ("characters", "phonemes")
     reason = "spaces separate 9 short tokens, 8 without their marks"
@@ -83,7 +83,7 @@ def test_sounds_with_marks_are_cut_where_fewer_symbols_are_left():
     assert auto_configure(profile(SOUNDS, "none"), {}).settings.text.target == "phonemes"
 
 
-def test_marks_of_sounds_are_counted():
+def test_diacritics_of_phonemes_are_counted():
     # 12 symbols and 4 marks in five lines, and an end in each
     found = chosen(SOUNDS * 1000, {"text": {"source": "words"}})
     assert found.settings.text.target == "phonemes"
@@ -93,14 +93,14 @@ def test_marks_of_sounds_are_counted():
     assert chosen([*SOUNDS, ("a", " ".join(["aː"] * 20))]).settings.data.max_target_length == 118
 
 
-def test_one_vocabulary_has_no_marks_of_one_side_alone():
+def test_a_shared_vocabulary_has_no_diacritics_of_one_side_alone():
     plain = ["f r", "k s", "a l", "t s", "i t"]
     both = [(source, target) for source, (_, target) in zip(plain, SOUNDS, strict=True)]
     assert chosen(both).settings.text.target == "phonemes"
     assert chosen(both, {"text": {"shared_vocabulary": True}}).settings.text.target == "whitespace"
 
 
-def test_what_is_seen_once_is_unknown_where_there_are_many_pairs():
+def test_tokens_that_occur_once_in_many_pairs_are_unknown():
     assert chosen(digits(999)).settings.text.min_count == 1
     found = chosen(digits(1000))
     assert found.settings.text.min_count == 2
@@ -113,7 +113,7 @@ def test_what_is_seen_once_is_unknown_where_there_are_many_pairs():
     assert chosen(digits(1000), {"text": {"min_count": 1}}).settings.text.min_count == 1
 
 
-def test_tied_matrices_need_one_vocabulary_and_get_it():
+def test_tied_embeddings_need_and_get_a_shared_vocabulary():
     found = chosen(digits(), {"model": {"tied_embeddings": "all"}}, "vaswani2017")
     assert found.settings.text.shared_vocabulary
     assert "text.shared_vocabulary = true: model.tied_embeddings = all needs one vocabulary" in map(

@@ -16,7 +16,7 @@ from regard.pipeline.split import source_hashes
 from regard.text.tokenizers import Phonemes
 
 
-def test_a_side_is_counted():
+def test_statistics_of_a_side_are_counted():
     found = profile([("ab cd", "x"), ("ab", "yyy z"), ("e fg hi", "x")])
     assert (found.pairs, found.sources) == (3, 3)
     assert found.source.share_with_spaces == pytest.approx(2 / 3)
@@ -31,7 +31,7 @@ def test_a_side_is_counted():
 
 
 @given(st.lists(st.text(st.sampled_from("ab cé ;V1\u2003\t"), max_size=9), min_size=1, max_size=12))
-def test_many_lines_are_counted_as_one_by_one(lines):
+def test_counts_of_many_lines_equal_those_of_single_lines(lines):
     together, one_by_one = SideProfile(Phonemes("NFC")), SideProfile(Phonemes("NFC"))
     together.add(lines)
     for line in lines:
@@ -61,12 +61,12 @@ def test_at_least_one_source_is_held_out_and_never_all(share, count):
     assert len(held_out(pairs, share)) == expected
 
 
-def test_no_more_are_held_out_than_is_said():
+def test_no_more_than_max_dev_are_held_out():
     pairs = [(f"s{i}", "t") for i in range(500)]
     assert len(held_out(pairs, 0.5, most=7)) == 7
 
 
-def test_of_very_many_sources_about_the_right_share_is_held_out(monkeypatch):
+def test_a_large_corpus_holds_out_about_the_right_fraction(monkeypatch):
     monkeypatch.setattr(split, "MAX_HASHES", 500)
     pairs = [(f"s{i % 5000}", "t") for i in range(8000)]
     found = profile(pairs)
@@ -80,7 +80,7 @@ def test_of_very_many_sources_about_the_right_share_is_held_out(monkeypatch):
     assert held_out(pairs, 0.5) == held_out(mixed, 0.5)
 
 
-def test_what_is_kept_does_not_grow_with_the_pairs(monkeypatch):
+def test_memory_of_the_split_does_not_grow_with_the_pairs(monkeypatch):
     monkeypatch.setattr(split, "MAX_HASHES", 300)
     monkeypatch.setattr(corpus_profile, "MAX_WORDS", 100)
     sizes = []
@@ -93,11 +93,11 @@ def test_what_is_kept_does_not_grow_with_the_pairs(monkeypatch):
     assert sizes[1] < 1.2 * sizes[0]
 
 
-def test_of_one_source_nothing_can_be_held_out():
+def test_a_single_source_cannot_be_held_out():
     assert held_out([("a", "b"), ("a", "c")], 0.5) == set()
 
 
-def test_a_share_is_of_sources_and_each_goes_with_all_its_targets():
+def test_a_dev_fraction_counts_sources_with_all_their_targets():
     rng = random.Random(3)
     pairs = [(f"s{i}", f"t{j}") for i in range(100) for j in range(rng.randint(1, 5))]
     assert len(held_out(pairs, 0.2)) == 20
@@ -112,7 +112,7 @@ def test_the_split_does_not_depend_on_the_order_of_the_file():
     assert profile(pairs).fingerprint != profile(mixed).fingerprint
 
 
-def test_pairs_are_told_apart_by_what_they_hold_in_one_unicode_form():
+def test_pairs_are_compared_in_one_unicode_form():
     composed, decomposed = [("é", "a"), ("b", "ü")], [("e\u0301", "a"), ("b", "u\u0308")]
     assert profile(composed).fingerprint == profile(decomposed).fingerprint
     assert profile(composed, "none").fingerprint != profile(decomposed, "none").fingerprint

@@ -52,7 +52,7 @@ def test_a_list_can_be_read_again(given):
     assert twice(PairsSource(given)) == (PAIRS, PAIRS)
 
 
-def test_what_comes_but_once_can_be_read_again():
+def test_a_one_shot_iterator_can_be_read_again():
     assert twice(PairsSource(pair for pair in PAIRS)) == (PAIRS, PAIRS)
 
 
@@ -98,7 +98,7 @@ def test_a_pipe_can_be_read_again(tmp_path):
         ),
     ],
 )
-def test_what_is_no_pair_is_refused_by_its_number(pair, problem):
+def test_an_invalid_pair_is_refused_by_its_number(pair, problem):
     given = [("a", "b"), pair, ("c", "d")]
     assert refusal(DataError, read, PairsSource(given)) == f"pairs, line 2: {problem}"
     assert refusal(DataError, read, PairsSource(given, label="dev")) == f"dev, line 2: {problem}"
@@ -107,13 +107,13 @@ def test_what_is_no_pair_is_refused_by_its_number(pair, problem):
     assert [error.line for error in skipped] == [2]
 
 
-def test_a_list_stands_alone():
+def test_a_list_of_pairs_excludes_other_sources():
     assert refusal(ConfigError, read, PairsSource(PAIRS, source="x")) == (
         "data: pairs is a list; source, target and columns are for files. Pass the list alone."
     )
 
 
-def test_a_bad_line_ends_the_reading_unless_it_may_be_skipped(tmp_path):
+def test_a_bad_line_stops_reading_unless_skipping_is_allowed(tmp_path):
     path = tmp_path / "p.tsv"
     path.write_text("a\tx\nno tab\nb c\ty z\n")
     assert "p.tsv, line 2: the line has no tab" in refusal(DataError, read, PairsSource(path))
@@ -151,7 +151,7 @@ def test_a_model_is_named_after_its_pairs(source, stem):
     assert source.stem == stem
 
 
-def test_what_is_read_and_encoded_does_not_stay_in_memory(tmp_path, monkeypatch):
+def test_encoded_pairs_do_not_stay_in_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(pair_blocks, "BLOCK_PAIRS", 200)
     monkeypatch.setattr(split, "MAX_HASHES", 300)
     monkeypatch.setattr(corpus_profile, "MAX_WORDS", 100)

@@ -29,9 +29,7 @@ def has(monkeypatch, *names):
         (800, {"model": {"preset": "luong2015", "hidden_size": 256}}, False),
     ],
 )
-def test_a_cpu_that_has_bfloat16_takes_it_where_models_are_wide(
-    monkeypatch, has_it, pairs, said, worth
-):
+def test_a_cpu_with_bfloat16_uses_it_for_wide_models(monkeypatch, has_it, pairs, said, worth):
     has(monkeypatch, *["avx512_bf16"] * has_it)
     choice = auto_configure(profile(digits(pairs)), said)
     usual = said.get("train", {}).get("precision", "float32")
@@ -51,7 +49,7 @@ def test_the_last_bit_of_bfloat16_depends_on_the_instructions_of_the_cpu(monkeyp
     assert environment(gpu, "bfloat16")["instructions"] == usual
 
 
-def test_a_run_goes_on_in_the_numbers_it_began_with(monkeypatch, tmp_path):
+def test_a_resumed_run_keeps_its_precision(monkeypatch, tmp_path):
     """Nobody said which: the first CPU chose bfloat16, and the second would not."""
     out = tmp_path / "m.regard"
     wide = {"out": out, "hidden_size": 256}

@@ -67,7 +67,7 @@ def test_the_split_is_the_same_in_any_order(tmp_path):
     assert {s for s, _ in one.dev} == {s for s, _ in other.dev}
 
 
-def test_what_is_held_out_teaches_no_symbol(tmp_path):
+def test_held_out_pairs_add_no_tokens(tmp_path):
     made = prepared(tmp_path, several(), data={"dev_fraction": 0.1})
     trained = "".join(source for source, _ in lines(made, made.corpus))
     assert set(made.source.vocabulary.tokens[4:]) == set(trained)
@@ -76,7 +76,7 @@ def test_what_is_held_out_teaches_no_symbol(tmp_path):
     assert given.target.vocabulary.tokens[4:] == ("c", "d")
 
 
-def test_pairs_to_validate_on_can_be_given(tmp_path):
+def test_a_dev_set_can_be_supplied(tmp_path):
     dev = [("abx", "1"), ("ab", "2"), ("ab", "3")]
     made = prepared(tmp_path, digits(), dev=dev)
     assert len(made.corpus) == 40
@@ -94,7 +94,7 @@ def test_pairs_that_are_too_long_are_left_out_and_counted(tmp_path):
     assert (len(made.dev_corpus), len(made.dev)) == (1, 2)
 
 
-def test_where_every_pair_is_too_long_there_is_nothing_to_learn(tmp_path):
+def test_a_corpus_of_overlong_pairs_alone_is_refused(tmp_path):
     problem = "longer than data.max_source_length = 3 or data.max_target_length = 32"
     with pytest.raises(DataError) as caught:
         prepared(tmp_path, digits(), data={"max_source_length": 3})
@@ -104,7 +104,7 @@ def test_where_every_pair_is_too_long_there_is_nothing_to_learn(tmp_path):
     assert str(caught.value) == f"dev: every validation pair is {problem}. Set larger limits."
 
 
-def test_lines_are_normalized_before_anything_else(tmp_path):
+def test_lines_are_normalized_first(tmp_path):
     pairs = [(unicodedata.normalize("NFD", "é" + a), "ü" + b) for a, b in digits()]
     made = prepared(tmp_path, pairs)
     assert "é" in made.source.vocabulary
@@ -114,14 +114,14 @@ def test_lines_are_normalized_before_anything_else(tmp_path):
     assert "e" in apart.source.vocabulary
 
 
-def test_a_vocabulary_holds_no_more_than_is_said(tmp_path):
+def test_a_vocabulary_has_at_most_its_size(tmp_path):
     made = prepared(
         tmp_path, digits(), text={"source_vocabulary_size": 8, "target_vocabulary_size": 9}
     )
     assert (len(made.source.vocabulary), len(made.target.vocabulary)) == (8, 9)
 
 
-def test_symbols_that_are_seen_too_few_times_are_unknown(tmp_path):
+def test_tokens_below_the_minimum_count_are_unknown(tmp_path):
     pairs, dev = [("aab", "xy"), ("ac", "xx")], [("abc", "xy")]
     made = prepared(tmp_path, pairs, dev=dev, text={"min_count": 2})
     assert made.source.vocabulary.tokens[4:] == ("a",)
@@ -136,7 +136,7 @@ def test_symbols_that_are_seen_too_few_times_are_unknown(tmp_path):
     assert shared.source.vocabulary.tokens[4:] == ("b", "d")
 
 
-def test_pieces_of_words_are_known_however_few(tmp_path):
+def test_rare_subwords_are_known(tmp_path):
     pairs = [("a b c d", "e f g"), ("a b", "e f")]
     text = {"source": "bpe", "source_vocabulary_size": 20, "target": "whitespace", "min_count": 2}
     made = prepared(tmp_path, pairs, dev=[("a", "e")], text=text)
@@ -145,7 +145,7 @@ def test_pieces_of_words_are_known_however_few(tmp_path):
 
 
 @pytest.mark.parametrize(("form", "line"), [("NFC", "ǎː n"), ("NFD", "a\u030cː n")])
-def test_sounds_and_their_marks_are_cut_and_come_back_in_the_form_of_the_data(tmp_path, form, line):
+def test_phonemes_and_diacritics_are_split_and_restored_in_the_datas_form(tmp_path, form, line):
     data, text = {"normalization": form}, {"target": "phonemes"}
     made = prepared(tmp_path, [("an", "ǎː n")], dev=[("na", "n ǎː")], data=data, text=text)
     assert set(made.target.vocabulary.tokens[4:]) == {"a", "◌\u030c", "◌ː", "n"}
@@ -156,7 +156,7 @@ def test_sounds_and_their_marks_are_cut_and_come_back_in_the_form_of_the_data(tm
     assert again.target == made.target
 
 
-def test_both_sides_can_have_one_vocabulary(tmp_path):
+def test_both_sides_can_share_a_vocabulary(tmp_path):
     made = prepared(
         tmp_path, [("ab", "bc"), ("ba", "cd")], dev=[("a", "b")], text={"shared_vocabulary": True}
     )
@@ -165,7 +165,7 @@ def test_both_sides_can_have_one_vocabulary(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe"])
-def test_pieces_of_words_are_learned_from_the_training_pairs(tmp_path, kind):
+def test_subwords_are_learned_from_the_training_pairs(tmp_path, kind):
     words = ["regarding", "regarded", "guarding", "guarded"]
     rng = random.Random(1)
     pairs = [(" ".join(rng.choices(words, k=5)), " ".join(rng.choices(words, k=5)))] * 30
@@ -201,7 +201,7 @@ def writes(monkeypatch):
     return names
 
 
-def test_what_was_prepared_is_found_again(tmp_path, writes):
+def test_a_prepared_corpus_is_reused(tmp_path, writes):
     first = prepared(tmp_path, digits())
     assert writes == ["corpus", "dev"]
     again = prepared(tmp_path, digits())
@@ -223,13 +223,13 @@ def test_what_was_prepared_is_found_again(tmp_path, writes):
     ],
     ids=str,
 )
-def test_what_was_prepared_otherwise_is_made_anew(tmp_path, writes, change):
+def test_a_corpus_with_other_settings_is_prepared_again(tmp_path, writes, change):
     prepared(tmp_path, digits())
     prepared(tmp_path, **{"pairs": digits(), **change})
     assert writes == ["corpus", "dev"] * 2
 
 
-def test_what_another_version_prepared_is_made_anew(tmp_path, writes, monkeypatch):
+def test_a_corpus_of_another_version_is_prepared_again(tmp_path, writes, monkeypatch):
     prepared(tmp_path, digits())
     monkeypatch.setattr(stage, "__version__", "99")
     prepared(tmp_path, digits())
@@ -237,7 +237,7 @@ def test_what_another_version_prepared_is_made_anew(tmp_path, writes, monkeypatc
 
 
 @pytest.mark.parametrize("damage", ["note", "list", "corpus", "side"])
-def test_what_is_damaged_is_made_anew(tmp_path, writes, damage):
+def test_a_damaged_corpus_is_prepared_again(tmp_path, writes, damage):
     first = prepared(tmp_path, digits())
     note = tmp_path / "prepared.json"
     if damage == "note":
@@ -255,7 +255,7 @@ def test_what_is_damaged_is_made_anew(tmp_path, writes, damage):
     assert again.corpus.fingerprint == first.corpus.fingerprint
 
 
-def test_a_note_that_cannot_be_written_leaves_none(tmp_path, monkeypatch):
+def test_an_unwritable_preparation_record_leaves_no_files(tmp_path, monkeypatch):
     def full(*paths):
         raise OSError(28, "No space left on device")
 

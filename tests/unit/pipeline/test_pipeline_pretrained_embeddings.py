@@ -24,7 +24,7 @@ def trained(vectors, **settings):
     return regard.train(digits(), embeddings=vectors, **{**QUICK, **settings})
 
 
-def test_symbols_begin_with_their_vectors_in_one_scale(vectors, capsys):
+def test_pretrained_embeddings_are_rescaled_together(vectors, capsys):
     still = {"learning_rate": 1e-9, "warmup_steps": 0, "quiet": False, "hidden_size": 5}
     translator = trained(vectors, **still)
     assert (
@@ -40,7 +40,7 @@ def test_symbols_begin_with_their_vectors_in_one_scale(vectors, capsys):
         assert torch.allclose(weight[at], expected, atol=1e-5)
 
 
-def test_other_widths_are_refused_and_another_file_is_another_run(vectors, tmp_path):
+def test_vectors_of_another_width_are_refused_and_another_file_is_another_run(vectors, tmp_path):
     with pytest.raises(ConfigError) as caught:
         trained(vectors, embedding_size=6)
     assert "source.size is 6; it must be 4, the size of the vectors. Set source.size = 4." in str(
@@ -55,7 +55,9 @@ def test_other_widths_are_refused_and_another_file_is_another_run(vectors, tmp_p
         regard.train(pairs, embeddings=other, resume=True, **options)
 
 
-def test_the_command_learns_prints_draws_and_says_what_is_next(tmp_path, capsys, monkeypatch):
+def test_embed_learns_prints_and_draws_vectors_and_suggests_the_next_command(
+    tmp_path, capsys, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     text = tmp_path / "text.txt"
     text.write_text("the cat eats the fish\nthe dog eats the meat\n" * 30, encoding="utf-8")
@@ -82,7 +84,7 @@ def test_the_command_learns_prints_draws_and_says_what_is_next(tmp_path, capsys,
         ("characters", {"ǎ", "ː", " ", "t", "\u0361", "ʃ"}),
     ],
 )
-def test_vectors_are_learned_of_the_tokens_that_are_asked_for(tmp_path, kind, expected):
+def test_vectors_are_learned_for_the_selected_tokens(tmp_path, kind, expected):
     text, out = tmp_path / "text.txt", tmp_path / "v.txt"
     text.write_text("ǎː t͡ʃ\n" * 30, encoding="utf-8")
     assert main(["embed", str(text), "--out", str(out), "--size=2", f"--tokens={kind}"]) == 0

@@ -65,7 +65,7 @@ def interrupted(monkeypatch, out, at=1, **options):
             quick(out=out, **options)
 
 
-def test_a_run_keeps_all_it_needs_beside_its_model():
+def test_a_run_stores_all_it_needs_beside_its_model():
     def folder(name):
         return TrainRequest(pairs=PairsSource([]), out=Path(name)).folder
 
@@ -77,7 +77,7 @@ def test_a_run_keeps_all_it_needs_beside_its_model():
     assert TrainRequest(pairs=PairsSource([])).folder is None
 
 
-def test_a_model_that_is_there_is_not_lost(finished, tmp_path):
+def test_an_existing_model_is_not_overwritten(finished, tmp_path):
     before = everything(tmp_path)
     sentence = (
         "it exists and must not be lost. Pass --resume to continue its run, --overwrite to begin "
@@ -90,7 +90,7 @@ def test_a_model_that_is_there_is_not_lost(finished, tmp_path):
     assert everything(tmp_path) == {path: x for path, x in before.items() if path != finished}
 
 
-def test_a_model_whose_run_is_gone_is_not_lost_either(finished, tmp_path):
+def test_an_existing_model_without_a_run_folder_is_not_overwritten(finished, tmp_path):
     (tmp_path / "m.run" / "state.safetensors").unlink()
     before = everything(tmp_path)
     assert refusal(DataError, out=finished, dropout=0.2, resume=True) == (
@@ -109,7 +109,7 @@ def test_resume_and_overwrite_contradict_each_other(finished, tmp_path):
     assert everything(tmp_path) == before
 
 
-def test_a_finished_run_can_be_written_over(finished, capsys):
+def test_a_finished_run_can_be_overwritten(finished, capsys):
     before = digest(finished)
     quick(out=finished, dropout=0.2, overwrite=True, quiet=False)
     assert "nothing left to do" not in capsys.readouterr().err
@@ -119,7 +119,7 @@ def test_a_finished_run_can_be_written_over(finished, capsys):
     assert digest(finished) == before
 
 
-def test_what_is_refused_loses_nothing_that_was_to_be_written_over(finished, tmp_path):
+def test_a_refused_command_overwrites_nothing(finished, tmp_path):
     before = everything(tmp_path)
     refusal(ConfigError, out=finished, overwrite=True, hidden_size=0)
     refusal(DataError, out=finished, overwrite=True, dev=tmp_path / "nowhere.tsv")
@@ -151,7 +151,7 @@ def test_a_model_that_could_not_be_saved_is_saved_by_resuming(finished):
     assert digest(finished) == before
 
 
-def test_a_model_of_another_run_is_not_taken_for_the_one_that_was_made(finished, tmp_path):
+def test_a_model_of_another_run_is_not_mistaken_for_the_own_one(finished, tmp_path):
     before = digest(finished)
     quick(out=tmp_path / "other.regard", dropout=0.2, seed=7)
     finished.write_bytes((tmp_path / "other.regard").read_bytes())
@@ -159,7 +159,7 @@ def test_a_model_of_another_run_is_not_taken_for_the_one_that_was_made(finished,
     assert digest(finished) == before
 
 
-def test_what_came_of_each_line_is_counted_in_letters(finished):
+def test_edits_of_each_dev_line_are_counted_in_characters(finished):
     lines = (finished.with_suffix(".run") / "dev.jsonl").read_text().splitlines()
     entries = [json.loads(line) for line in lines]
     assert entries
@@ -182,11 +182,11 @@ def test_resume_without_anything_starts(out, tmp_path):
         ({"environment": {"device": "cpu x86_64"}}, False),
     ],
 )
-def test_a_run_is_known_by_what_it_began_on(recipe, expected):
+def test_the_first_device_of_a_run_is_recorded(recipe, expected):
     assert started_on_gpu(recipe) is expected
 
 
-def test_a_run_that_was_stopped_goes_on_to_the_same_bytes(out, tmp_path, monkeypatch):
+def test_a_resumed_run_ends_in_the_same_bytes(out, tmp_path, monkeypatch):
     settings = {"max_steps": 5, "dropout": 0.2, "average_checkpoints": 2, "validate_every": 2}
     quick(out=tmp_path / "whole.regard", **settings)
     interrupted(monkeypatch, out, at=3, **settings)
@@ -214,7 +214,7 @@ def test_other_pairs_are_refused(out, tmp_path, monkeypatch):
     quick(pairs=pairs, dev=dev, out=out, resume=True)
 
 
-def test_other_settings_are_shown_and_refused_unless_allowed(out, tmp_path, monkeypatch):
+def test_changed_settings_are_listed_and_refused_unless_allowed(out, tmp_path, monkeypatch):
     interrupted(monkeypatch, out)
     changed = {"out": out, "resume": True, "learning_rate": 0.5, "max_steps": 3}
     changed |= {"warmup_steps": 0}
@@ -232,7 +232,7 @@ def test_other_settings_are_shown_and_refused_unless_allowed(out, tmp_path, monk
     assert quick(**changed).summary["steps"] == 3
 
 
-def test_a_finished_run_may_go_on_with_more_updates(finished):
+def test_a_finished_run_may_continue_with_more_updates(finished):
     more = {"out": finished, "resume": True, "dropout": 0.2, "max_steps": 4, "warmup_steps": 0}
     assert "train.max_steps: 2 → 4" in refusal(ConfigError, **more)
     assert quick(**more, allow_changes=True).summary["steps"] == 4
@@ -251,7 +251,9 @@ def test_a_finished_run_may_go_on_with_more_updates(finished):
     ],
     ids=str,
 )
-def test_what_the_weights_depend_on_can_never_change(out, tmp_path, monkeypatch, change, shown):
+def test_settings_that_shape_the_weights_can_never_change(
+    out, tmp_path, monkeypatch, change, shown
+):
     interrupted(monkeypatch, out)
     before = everything(tmp_path)
     said = refusal(ConfigError, out=out, resume=True, allow_changes=True, **change).splitlines()
@@ -275,7 +277,7 @@ def test_another_environment_is_refused_unless_allowed(out, tmp_path, monkeypatc
     assert out.exists()
 
 
-def test_the_recipe_is_kept_with_the_state(finished, tmp_path):
+def test_the_settings_are_stored_with_the_state(finished, tmp_path):
     recipe = RunFolder(tmp_path / "m.run").recipe()
     assert recipe.keys() == {"pairs", "dev", "settings", "environment", "start", "embeddings"}
     assert recipe["environment"].keys() == {
@@ -284,7 +286,7 @@ def test_the_recipe_is_kept_with_the_state(finished, tmp_path):
     assert json.loads(json.dumps(recipe)) == recipe
 
 
-def test_what_cannot_be_written_is_refused_before_anything_is_read(tmp_path, monkeypatch):
+def test_an_unwritable_output_is_refused_before_anything_is_read(tmp_path, monkeypatch):
     nowhere = {"pairs": tmp_path / "nowhere.tsv"}
     assert refusal(DataError, out=tmp_path, **nowhere) == (
         f"{tmp_path}: it is a folder; it must be a file. Pass --out {tmp_path / 'model.regard'}."
@@ -338,7 +340,7 @@ for out in sys.argv[1:]:
 """
 
 
-def test_a_folder_that_an_ordinary_user_may_not_write_to_is_named():
+def test_a_folder_without_write_permission_is_named():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "closed").mkdir()

@@ -19,7 +19,7 @@ def disagreement(given, name=None):
     return str(caught.value)
 
 
-def test_sections_that_do_not_agree_are_refused_together():
+def test_inconsistent_sections_are_refused_together():
     given = {
         "text": {"shared_vocabulary": True, "target": "words"},
         "model": {"max_length": 20},
@@ -56,11 +56,11 @@ def test_sections_that_do_not_agree_are_refused_together():
     assert "backward" in parts
 
 
-def test_readings_that_dropout_parts_may_be_drawn_together():
+def test_a_model_can_be_trained_with_r_drop():
     check_settings(chosen(digits(), {"train": {"rdrop_alpha": 2.0}}).settings)
 
 
-def test_positions_count_only_where_they_are_added():
+def test_positions_limit_the_length_only_if_they_are_added():
     settings = chosen(digits(), {"model": {"max_length": 1}}).settings
     check_settings(settings)
     assert isinstance(settings, Settings)

@@ -36,7 +36,7 @@ def digest(path):
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_every_preset_can_be_trained_with_nothing_else_said(name):
+def test_every_preset_can_be_trained_without_other_settings(name):
     translator = regard.train(digits(20), preset=name, max_steps=2, quiet=True)
     assert translator.settings.search.beam_size == 5
     found = translator.translate(["1234", "", "98"])
@@ -52,14 +52,14 @@ def test_a_model_learns_from_pairs_alone():
     assert sum(right) >= 60
 
 
-def test_without_a_file_to_write_nothing_stays_behind(tmp_path, monkeypatch):
+def test_training_without_an_output_file_leaves_no_files(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     quick()
     assert list(tmp_path.iterdir()) == []
 
 
-def test_somebody_elses_randomness_is_left_alone():
+def test_global_random_states_are_left_alone():
     torch.manual_seed(5)
     expected = torch.rand(3)
     torch.manual_seed(5)
@@ -88,7 +88,7 @@ def test_pairs_may_come_from_anywhere(tmp_path):
     assert len({json.dumps(model.summary) for model in models}) == 1
 
 
-def test_pairs_to_validate_on_may_be_given(tmp_path):
+def test_a_dev_set_can_be_passed(tmp_path):
     dev = tsv(tmp_path / "dev.tsv", [("12", "21"), ("12", "12"), ("345", "543")])
     for given in (dev, [("12", "21"), ("12", "12"), ("345", "543")]):
         summary = quick(dev=given).summary
@@ -98,7 +98,7 @@ def test_pairs_to_validate_on_may_be_given(tmp_path):
     assert quick([("1", "2")], dev=dev).summary["train_pairs"] == 1
 
 
-def test_columns_are_those_of_the_pairs_to_validate_on_too(tmp_path):
+def test_columns_apply_to_the_dev_set_too(tmp_path):
     for name, seed in (("train", 1), ("dev", 2)):
         path = tmp_path / f"{name}.tsv"
         path.write_text("".join(f"{b}\tx\t{a}\n" for a, b in digits(20, seed)))
@@ -124,7 +124,7 @@ def test_bad_lines_may_be_skipped_and_are_named(tmp_path, capsys):
     assert summary == quick(digits(20), dev=[("12", "21")]).summary
 
 
-def test_what_is_chosen_is_said_before_training_and_how_long_it_takes(tmp_path, capsys):
+def test_automatic_settings_and_the_estimated_time_are_printed_first(tmp_path, capsys):
     out = tmp_path / "m.regard"
     quick(out=out, quiet=False)
     told = capsys.readouterr().err
@@ -146,7 +146,7 @@ def test_what_is_chosen_is_said_before_training_and_how_long_it_takes(tmp_path, 
     assert "left out" not in told
 
 
-def test_pairs_to_validate_on_are_said_to_be_held_out_nowhere(capsys):
+def test_a_passed_dev_set_is_never_called_held_out(capsys):
     dev = [("12", "21")]
     quick(digits(20), dev=dev, quiet=False)
     told = capsys.readouterr().err
@@ -157,7 +157,7 @@ def test_pairs_to_validate_on_are_said_to_be_held_out_nowhere(capsys):
     assert "20 training pairs, 20 sources for validation (the same pairs); " in told
 
 
-def test_nothing_is_said_where_quiet_is_asked_for(tmp_path, capsys):
+def test_quiet_training_prints_nothing(tmp_path, capsys):
     quick(out=tmp_path / "m.regard", quiet=True)
     captured = capsys.readouterr()
     assert captured.err == captured.out == ""
@@ -186,7 +186,7 @@ def test_the_settings_of_a_run_repeat_it_to_the_bit(tmp_path):
         assert tomllib.loads(rewritten.read_text()) == written
 
 
-def test_a_file_of_the_same_pairs_gives_the_same_model_wherever_it_lies(tmp_path):
+def test_the_same_pairs_in_any_folder_give_the_same_model(tmp_path):
     for folder in ("one", "other"):
         (tmp_path / folder).mkdir()
         path = tsv(tmp_path / folder / f"{folder}.tsv", digits())
@@ -205,12 +205,12 @@ def test_another_seed_gives_another_model():
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_a_run_can_be_judged_by_every_metric(metric):
+def test_a_run_can_be_validated_by_every_metric(metric):
     translator = quick(metric=metric)
     assert {"exact", "cer", "bleu"} <= {one["name"] for one in translator.summary["scores"]}
 
 
-def test_the_loss_of_a_validation_is_the_mean_over_symbols_of_held_out_pairs(monkeypatch):
+def test_the_dev_loss_is_the_mean_over_tokens_of_dev_pairs(monkeypatch):
     judges, scores = [], []
     loss = Validator._loss
 
@@ -234,7 +234,7 @@ def test_the_loss_of_a_validation_is_the_mean_over_symbols_of_held_out_pairs(mon
     assert not judges[0].higher_is_better
 
 
-def test_a_model_that_has_come_apart_is_refused(monkeypatch):
+def test_a_diverged_model_is_refused(monkeypatch):
     def broken(self, lines, **settings):
         return ["x"] * len(lines)
 
@@ -267,7 +267,7 @@ def test_one_vocabulary_ties_three_matrices():
 
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe"])
-def test_lines_can_be_cut_into_learned_pieces(tmp_path, kind):
+def test_lines_can_be_split_into_subwords(tmp_path, kind):
     rng = random.Random(1)
     words = ["regarding", "regarded", "guarding", "guarded"]
     pairs = [(" ".join(rng.sample(words, 3)), " ".join(rng.sample(words, 2))) for _ in range(40)]
@@ -301,7 +301,7 @@ def test_a_model_reads_a_decomposed_letter_as_it_learned_it(tmp_path):
     assert same.summary == translator.summary
 
 
-def test_a_model_travels_with_its_recipe_and_with_no_path_or_clock(tmp_path):
+def test_a_model_file_has_its_settings_but_no_path_or_time(tmp_path):
     out = tmp_path / "m.regard"
     summary = quick(tsv(tmp_path / "secret.tsv", digits()), out=out).summary
     assert summary.keys() == {
@@ -331,7 +331,7 @@ def test_one_source_is_too_few(pairs, counted):
     )
 
 
-def test_nothing_to_validate_on_is_too_little():
+def test_an_empty_dev_set_is_refused():
     assert refusal(DataError, dev=[]) == (
         "dev: it contains no pairs; at least one is needed for validation. Leave it out to hold "
         "out some training pairs."
@@ -348,7 +348,7 @@ def test_settings_may_stand_in_sections_or_alone():
     assert "Did you mean train.max_steps?" in refusal(ConfigError, train={"max_step": 3})
 
 
-def test_a_name_that_is_nearly_a_setting_is_told_with_its_section():
+def test_a_misspelled_setting_gets_a_suggestion_with_its_section():
     told = refusal(ConfigError, max_step=3, hiden_size=5, serch={"seed": 1}, seed=-1)
     assert sorted(told.splitlines()) == [
         "settings: Unknown section serch. Did you mean search?",
@@ -362,19 +362,19 @@ def test_a_name_that_is_nearly_a_setting_is_told_with_its_section():
     ]
 
 
-def test_a_name_of_several_sections_is_the_one_that_is_told():
+def test_a_setting_name_in_several_sections_has_a_default_section():
     found = quick(seed=3, max_length=7, search={"seed": 5}).settings
     assert (found.train.seed, found.search.seed, found.search.max_length) == (3, 5, 7)
 
 
-def test_settings_that_are_no_sections_are_refused_though_the_pairs_come_first():
+def test_invalid_sections_are_refused_before_pairs_are_read():
     with pytest.raises(ConfigError, match="settings: data is 3; it must be a section"):
         run_order(TrainRequest(pairs=PairsSource(digits()), settings={"data": 3}, quiet=True))
     sentence = refusal(ConfigError, normalization="NFX")
     assert "settings: data.normalization is NFX; it must be" in sentence
 
 
-def test_a_run_that_is_interrupted_says_so_and_raises_in_a_library(tmp_path, monkeypatch):
+def test_an_interrupted_library_run_says_so_and_raises(tmp_path, monkeypatch):
     asked = []
 
     def ask(self, model):

@@ -41,7 +41,7 @@ def corpus(count=2000):
 
 
 @pytest.mark.slow
-def test_names_that_were_never_seen_are_copied(record_property):
+def test_unseen_names_are_copied(record_property):
     pairs = corpus()
     model = regard.train(
         pairs,

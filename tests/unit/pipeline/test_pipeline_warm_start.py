@@ -35,7 +35,7 @@ def refusal(kind, *given, **options):
     return str(caught.value)
 
 
-def test_symbols_keep_their_ids_and_new_ones_come_behind(model):
+def test_tokens_keep_their_ids_and_new_ones_are_appended(model):
     old, new = regard.load(model), tuned(model)
     before, after = (x.members[0].source.vocabulary.tokens for x in (old, new))
     assert after[: len(before)] == before
@@ -44,7 +44,7 @@ def test_symbols_keep_their_ids_and_new_ones_come_behind(model):
     assert new.settings.text == old.settings.text
 
 
-def test_sounds_are_cut_as_the_model_cuts_them(tmp_path):
+def test_phonemes_are_tokenized_as_by_the_initial_model(tmp_path):
     out = tmp_path / "old.regard"
     quick([("an", "ǎː n"), ("na", "n ǎː")] * 10, out=out, text={"target": "phonemes"})
     new = tuned(out, [("en", "ěʰ n"), ("ne", "n ěʰ")] * 10)
@@ -55,7 +55,7 @@ def test_sounds_are_cut_as_the_model_cuts_them(tmp_path):
     assert set(added) == {"e", "◌ʰ"}
 
 
-def test_weights_are_taken_over_and_those_of_new_symbols_are_not_the_old_ones(model):
+def test_weights_are_inherited_and_new_tokens_have_new_rows(model):
     before = weights(regard.load(model))
     after = weights(tuned(model, learning_rate=1e-9, warmup_steps=0))
     assert before.keys() == after.keys()
@@ -66,14 +66,14 @@ def test_weights_are_taken_over_and_those_of_new_symbols_are_not_the_old_ones(mo
     assert all(after[name][len(before[name]) :].abs().sum() > 0 for name in grown)
 
 
-def test_it_learns_more_gently_unless_told_otherwise(model):
+def test_a_warm_start_has_a_lower_default_learning_rate(model):
     old = regard.load(model).settings.train.learning_rate
     assert tuned(model).settings.train.learning_rate == pytest.approx(old / 4)
     assert tuned(model, learning_rate=0.5).settings.train.learning_rate == 0.5
 
 
 @pytest.mark.parametrize("part", ["embeddings", "encoder", "decoder", "readout"])
-def test_what_is_frozen_stays_and_the_rest_learns(model, part):
+def test_frozen_parameters_stay_and_the_rest_learns(model, part):
     start = weights(regard.load(model))
     after = weights(tuned(model, digits(), freeze=(part,), learning_rate=0.1, warmup_steps=0))
     prefixes = {"embeddings": ("source_emb", "target_emb"), "encoder": ("encoder", "summary")}
@@ -85,7 +85,7 @@ def test_what_is_frozen_stays_and_the_rest_learns(model, part):
 
 
 @pytest.mark.parametrize(("part", "new"), [("embeddings", 7), ("readout", 3)])
-def test_what_new_symbols_have_is_not_frozen_before_it_was_learned(model, part, new):
+def test_embeddings_of_new_tokens_cannot_be_frozen(model, part, new):
     assert refusal(ConfigError, model, freeze=("encoder", part)) == (
         f"train: freeze is {part}; {new} tokens are new to the model that training starts from and "
         "would never be trained. Freeze other parts."
@@ -93,14 +93,14 @@ def test_what_new_symbols_have_is_not_frozen_before_it_was_learned(model, part, 
     tuned(model, freeze=("encoder",), max_steps=1)
 
 
-def test_a_start_is_part_of_what_a_model_tells(model):
+def test_a_model_records_its_warm_start(model):
     told = tuned(model).summary["start_from"]
     assert len(told) == 64
     assert told == tuned(model, digits()).summary["start_from"]
     assert "start_from" not in quick().summary
 
 
-def test_what_would_not_fit_is_refused(model, tmp_path):
+def test_an_incompatible_warm_start_is_refused(model, tmp_path):
     words = refusal(ConfigError, model, text={"source": "words"})
     assert words == (
         "settings: text.source is words; it must be characters, as in the model that training "
@@ -124,7 +124,7 @@ def test_what_would_not_fit_is_refused(model, tmp_path):
         ({"decoder": {"initial_state": "zero"}}, 'model.decoder.initial_state: "tanh" → "zero"'),
     ],
 )
-def test_another_model_than_the_weights_are_of_is_refused(model, said, change):
+def test_a_model_that_differs_from_the_initial_one_is_refused(model, said, change):
     assert refusal(ConfigError, model, model=said) == (
         f"settings: {change}; the weights are those of the model that training starts from. Leave "
         "it out."
@@ -142,11 +142,11 @@ def test_layers_of_the_model_that_is_started_from_are_not_left_out(tmp_path):
     assert "model.readout.pointer_generator: true → false" in said
 
 
-def test_what_is_no_section_is_told_as_anywhere(model):
+def test_a_value_that_is_not_a_section_gets_the_usual_error(model):
     assert "model is 3; it must be a dict of settings." in refusal(ConfigError, model, model=3)
 
 
-def test_dropout_and_copying_may_be_said_over_a_start(model):
+def test_dropout_and_copying_may_be_changed_in_a_warm_start(model):
     said = {"encoder": {"dropout": 0.25}, "readout": {"pointer_generator": True}}
     new = tuned(model, model=said, learning_rate=1e-9, warmup_steps=0)
     assert new.settings.model.encoder.dropout == 0.25
@@ -156,7 +156,7 @@ def test_dropout_and_copying_may_be_said_over_a_start(model):
         assert torch.allclose(after[name][: len(old)], old, atol=1e-6), name
 
 
-def test_places_that_were_learned_are_not_cut_off(tmp_path):
+def test_learned_positions_are_not_truncated(tmp_path):
     out = tmp_path / "placed.regard"
     placed = {"positions": "learned", "max_length": 40}
     regard.train(LETTERS, out=out, **QUICK, model={"source": placed})
@@ -164,7 +164,7 @@ def test_places_that_were_learned_are_not_cut_off(tmp_path):
     assert "has another size than in the model that training starts from" in said
 
 
-def test_a_run_goes_on_from_the_model_it_began_from_alone(model, tmp_path):
+def test_a_run_resumes_with_its_own_initial_model_alone(model, tmp_path):
     out, other = tmp_path / "m.regard", tmp_path / "other.regard"
     pairs = tsv(tmp_path / "p.tsv", LETTERS)
     first = tuned(model, pairs, out=out)
@@ -174,13 +174,13 @@ def test_a_run_goes_on_from_the_model_it_began_from_alone(model, tmp_path):
     assert "began from another model" in refusal(ConfigError, other, pairs, out=out, resume=True)
 
 
-def test_a_vocabulary_is_extended_by_symbols():
+def test_a_vocabulary_is_extended_by_tokens():
     one, other = (Vocabulary.build([line]) for line in (["b", "b", "a"], ["c", "a"]))
     assert one.union(other).tokens[4:] == ("b", "a", "c")
     assert one.union(one) == one
 
 
-def test_a_model_that_did_not_copy_may_learn_to(model):
+def test_a_model_without_copying_may_learn_to_copy(model):
     before, after = (
         weights(regard.load(model)),
         tuned(model, model={"readout": {"pointer_generator": True}}),
@@ -193,7 +193,7 @@ def test_a_model_that_did_not_copy_may_learn_to(model):
     }
 
 
-def test_only_what_has_a_row_for_each_symbol_may_grow():
+def test_only_parameters_with_a_row_per_token_may_grow():
     old, new = torch.zeros(2, 3), torch.zeros(4, 3)
     assert _fits("target_embedding.weight", old, new)
     assert not _fits("target_embedding.weight", new, old)

@@ -18,7 +18,7 @@ VOCABULARY = Vocabulary((*SPECIAL_TOKENS, *"klmno、qrstu"))
 
 @pytest.mark.parametrize("name", ["bahdanau2015", "vaswani2017"])
 @pytest.mark.parametrize(("beam_size", "temperature"), [(1, 0.0), (4, 0.0), (3, 1.0)])
-def test_a_pattern_is_followed_and_nothing_is_copied(name, beam_size, temperature):
+def test_a_repetition_pattern_is_followed_without_copies(name, beam_size, temperature):
     sources = [(5, 9, 5, 7), (4, 4), (8, 5, 8, 8, 5), (6,)]
     patterns = [(-1, -1, 0, -1), (-1, 0), (-1, -1, 0, 0, 1), (-1,)]
     # where a source has 9, so has what is written, though it may stand nowhere else
@@ -49,7 +49,7 @@ def test_a_pattern_is_followed_and_nothing_is_copied(name, beam_size, temperatur
                 assert same[at] == (at if earlier < 0 else earlier)
 
 
-def test_an_unknown_word_would_be_a_copy_and_is_not_written():
+def test_an_unknown_token_would_be_copied_and_is_not_generated():
     request = SearchRequest((5, 5), source_tokens=("l", "l"))
     scores = torch.zeros(1, 1, len(VOCABULARY))
     RepetitionPattern(VOCABULARY).restrict(scores, [request], 0, np.zeros((1, 1, 0), dtype=int))
@@ -58,7 +58,7 @@ def test_an_unknown_word_would_be_a_copy_and_is_not_written():
     assert [word for word in letters if word not in (PAD, BOS, EOS)] == [4, 6, 7, 8, *range(10, 15)]
 
 
-def test_marks_of_a_pattern_stay_in_their_places():
+def test_punctuation_of_a_pattern_keeps_its_position():
     sides = side(SOURCE + "、;"), side(TARGET + "、;")
     couplets = Translator(saved("bahdanau2015", sides=sides))
     for line in ("ab、cd", "a;、b、c", "abcdef"):
@@ -71,7 +71,7 @@ def test_marks_of_a_pattern_stay_in_their_places():
                 assert token in TARGET or token == letter
 
 
-def test_a_prefix_goes_before_a_mark():
+def test_a_prefix_overrides_punctuation_of_the_pattern():
     sides = side(SOURCE + "、"), side(TARGET + "、")
     couplets = Translator(saved("bahdanau2015", sides=sides))
     assert couplets.translate("a、b", constraint="repetition_pattern", prefix="kl").text.startswith(
@@ -79,7 +79,7 @@ def test_a_prefix_goes_before_a_mark():
     )
 
 
-def test_a_pattern_is_followed_and_no_letter_is_copied():
+def test_a_repetition_pattern_is_followed_and_no_letter_is_copied():
     translator = Translator(saved("luong2015"))
     for line in ("abab", "aab", "abcabc", "a"):
         translation = translator.translate(

@@ -89,7 +89,7 @@ def test_after_an_unforeseen_error_no_step_starts(wrong, monkeypatch):
     assert len(started) <= 2
     # and a running step starts no further command
     with pytest.raises(SystemExit, match="130"):
-        steps.regard("info", "no.regard")
+        steps.run_regard("info", "no.regard")
 
 
 def test_pseudo_labels_are_written_once_and_again_for_other_teachers(data, tmp_path, monkeypatch):
@@ -100,7 +100,7 @@ def test_pseudo_labels_are_written_once_and_again_for_other_teachers(data, tmp_p
         commands.append(words[0])
         return lines.upper()
 
-    monkeypatch.setattr(steps, "regard", translate)
+    monkeypatch.setattr(steps, "run_regard", translate)
     options = SimpleNamespace(work=tmp_path, device="cpu")
     for teacher in student.synthetic.teachers:
         teacher.model(tmp_path).touch()
@@ -139,7 +139,7 @@ def test_a_student_is_trained_on_pseudo_words_that_an_ensemble_labeled(data, tmp
     # the missing teacher was trained by its own recipe, to the end
     assert json.loads(steps.provenance(missing).read_text())["concurrent_runs"] == 1
     unlabeled = variant.synthetic.unlabeled.read_text()
-    outputs = steps.regard("translate", missing, *teachers, lines=unlabeled).splitlines()
+    outputs = steps.run_regard("translate", missing, *teachers, lines=unlabeled).splitlines()
     pairs = zip(unlabeled.splitlines(), outputs, strict=True)
     labeled = "".join(f"{line}\t{output}\n" for line, output in pairs if output)
     synthetic = work / "xyz.pseudo-words.distilled.tsv"

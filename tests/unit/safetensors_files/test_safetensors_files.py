@@ -27,7 +27,7 @@ def test_the_metadata_alone_is_the_metadata(path):
     assert read_metadata(path) == read_tensors(path)[1] == METADATA
 
 
-def test_metadata_is_read_where_the_tensors_are_cut_off(path):
+def test_metadata_is_readable_if_the_tensors_are_truncated(path):
     path.write_bytes(path.read_bytes()[:-3000])
     assert read_metadata(path) == METADATA
     with pytest.raises(ModelFileError, match="damaged"):
@@ -46,7 +46,7 @@ def test_metadata_is_read_where_the_tensors_are_cut_off(path):
         struct.pack("<Q", 200_000) + b"[" * 200_000,
     ],
 )
-def test_damage_gets_a_sentence(path, content):
+def test_damaged_files_get_an_error_message(path, content):
     path.write_bytes(content)
     with pytest.raises(ModelFileError, match="It is damaged or no model of regard"):
         read_metadata(path)
@@ -61,13 +61,13 @@ def test_metadata_must_be_an_object(path, text):
 
 
 @pytest.mark.parametrize("header", [{}, {"__metadata__": {}}, {"__metadata__": {"other": "{}"}}])
-def test_a_file_of_other_programs_is_no_model(path, header):
+def test_a_safetensors_file_of_another_program_is_not_a_model(path, header):
     with_header(path, json.dumps(header).encode())
     with pytest.raises(ModelFileError, match="no metadata of regard"):
         read_metadata(path)
 
 
-def test_a_pickle_and_no_file_get_sentences(path, tmp_path):
+def test_pickles_and_missing_files_get_error_messages(path, tmp_path):
     path.write_bytes(b"\x80\x04" + b"x" * 20)
     with pytest.raises(ModelFileError, match="It is a pickle"):
         read_metadata(path)

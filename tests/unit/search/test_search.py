@@ -12,7 +12,7 @@ from search_options import wanted
 
 @pytest.mark.parametrize("name", PRESETS)
 @pytest.mark.parametrize("beam_size", [1, 4])
-def test_what_is_shown_is_what_a_forced_rescoring_computes(name, beam_size):
+def test_outputs_of_the_search_equal_those_of_forced_decoding(name, beam_size):
     built = model(name)
     requests = lines(7)
     options = wanted(beam_size=beam_size, nbest=beam_size, max_length=8)

@@ -73,7 +73,7 @@ def test_a_beam_of_one_is_greedy(name):
         ("likeliest", 2.0, 2),
     ],
 )
-def test_lines_that_leave_when_they_are_done_change_nothing(name, stop, length_penalty, nbest):
+def test_removing_finished_lines_changes_nothing(name, stop, length_penalty, nbest):
     built = model(name)
     requests = lines(13, seed=6)
     ways = {"beam_size": 4, "max_length": 7, "banned": FEW}
@@ -93,7 +93,7 @@ def test_lines_that_leave_when_they_are_done_change_nothing(name, stop, length_p
 
 @pytest.mark.parametrize("name", PRESETS)
 @pytest.mark.parametrize("length_penalty", [0.0, 0.6, 1.0])
-def test_the_best_are_sorted_and_none_comes_twice(name, length_penalty):
+def test_n_best_outputs_are_sorted_and_unique(name, length_penalty):
     options = wanted(beam_size=6, nbest=5, max_length=7, length_penalty=length_penalty)
     for answers in search([model(name)], lines(9, seed=8), options):
         assert len(answers) == 5
@@ -120,7 +120,7 @@ def indifferent():
 
 
 @pytest.mark.parametrize("beam_size", [1, 2, 5])
-def test_equals_are_ranked_by_the_lower_id(beam_size):
+def test_equal_scores_are_ranked_by_the_lower_id(beam_size):
     built = indifferent()
     requests = [SearchRequest((5, 9, 4))]
     slow = SlowBeam(built, requests, beam_size=beam_size, max_length=3)
@@ -135,7 +135,7 @@ def test_equals_are_ranked_by_the_lower_id(beam_size):
     )
 
 
-def test_ranking_takes_the_highest_and_of_equals_the_first():
+def test_ranking_takes_the_highest_and_the_first_of_equals():
     never = -np.inf
     scores = torch.tensor(
         [
@@ -160,7 +160,7 @@ def test_ranking_agrees_with_a_stable_sort():
         assert candidates == [(int(i), float(row[i])) for i in order]
 
 
-def test_lines_that_stay_keep_their_places_where_they_can():
+def test_remaining_lines_keep_their_rows_if_possible():
     live = np.array([True, False, True, False, False, True, True])
     assert _compact(live).tolist() == [0, 5, 2, 6]
     assert _compact(~live).tolist() == [3, 1, 4]

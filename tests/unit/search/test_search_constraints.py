@@ -14,7 +14,7 @@ from search_cases import FEW, forced, lines, model
 from search_options import wanted
 
 
-def test_lengths_prefixes_and_bans_are_kept():
+def test_lengths_prefixes_and_bans_are_obeyed():
     built = model("bahdanau2015")
     requests = lines(9, seed=7)
     for beam_size in (1, 3):
@@ -34,7 +34,7 @@ def test_lengths_prefixes_and_bans_are_kept():
             assert not used & set(answers[0].token_ids)
 
 
-def test_a_target_of_the_least_length_is_the_best_of_those():
+def test_an_output_of_minimum_length_is_the_best_of_that_length():
     built = model("bahdanau2015")
     for request in lines(5, seed=7):
         (answer,) = search([built], [request], wanted(min_length=3, max_length=5))[0]
@@ -56,7 +56,7 @@ def test_a_banned_word_may_still_be_forced():
     assert not {11, 12} & set(answer.token_ids[2:])
 
 
-def test_a_prefix_longer_than_the_greatest_length_is_written_whole():
+def test_a_prefix_longer_than_the_maximum_length_is_written_whole():
     request = SearchRequest((5, 9, 4), prefix=(11, 12, 13))
     (answer,) = search([model("bahdanau2015")], [request], wanted(max_length=2))[0]
     assert (answer.token_ids, answer.truncated) == ((11, 12, 13), True)
@@ -85,7 +85,7 @@ def test_pinned_attention_is_used_and_changes_what_follows(name):
     assert answer.scores[1] != free.scores[1]
 
 
-def test_candidates_are_the_best_words_at_each_position_the_end_included():
+def test_candidates_are_the_best_tokens_at_each_position_including_eos():
     built = model("luong2015")
     requests = lines(5)
     options = wanted(beam_size=2, nbest=2, max_length=4, num_candidates=3, banned=frozenset({7}))
@@ -102,14 +102,14 @@ def test_candidates_are_the_best_words_at_each_position_the_end_included():
                 assert [value for _, value in candidates] == pytest.approx(expected, abs=1e-5)
 
 
-def test_all_words_are_candidates_where_more_are_asked_for():
+def test_all_tokens_are_candidates_if_more_are_requested():
     (answer,) = search([model("luong2015")], lines(1), wanted(num_candidates=100, max_length=2))[0]
     assert all(len(place) == small.V_Y - 2 for place in answer.candidates)
     assert sorted(w for w, _ in answer.candidates[0]) == [1, *range(3, small.V_Y)]
 
 
 @pytest.mark.parametrize("beam_size", [1, 3])
-def test_a_target_is_cut_only_where_the_model_would_have_gone_on(beam_size):
+def test_an_output_is_truncated_only_if_the_model_would_continue(beam_size):
     """At its greatest length EOS is forced, but it may be what the model would write anyway."""
     built = model("bahdanau2015", seed=2)
     prefixes = ((), (4,), (5, 4, 6))
@@ -129,7 +129,7 @@ def test_a_target_is_cut_only_where_the_model_would_have_gone_on(beam_size):
     assert cases == {(False, False), (True, False), (True, True)}
 
 
-def test_a_target_that_ends_by_itself_at_its_greatest_length_is_whole():
+def test_an_output_that_ends_at_its_maximum_length_is_complete():
     built = model("bahdanau2015", seed=2)
     num_whole = 0
     for request in lines(30, seed=3):
@@ -147,7 +147,7 @@ def test_a_target_that_ends_by_itself_at_its_greatest_length_is_whole():
     assert num_whole > 3
 
 
-def test_what_does_not_fit_is_cut_whatever_the_model_would_write():
+def test_an_output_beyond_the_positions_is_truncated():
     built = model("vaswani2017", max_length=5)
     # all words are alike, so that none is likelier than EOS
     torch.nn.init.zeros_(built.readout.weight)
@@ -169,7 +169,7 @@ def test_a_model_with_few_positions_stops_in_time():
         assert answers[0].truncated
 
 
-def test_a_target_as_long_as_its_source_is_cut_only_where_places_end():
+def test_an_output_of_source_length_is_truncated_only_at_the_last_position():
     built = model("vaswani2017", max_length=9)
     requests = [SearchRequest((5,) * length) for length in (0, 3, 8, 9)]
     best = [answers[0] for answers in search([built], requests, wanted(same_length=True))]
@@ -249,7 +249,7 @@ class Bounded(Constraint):
         assert position != 1
 
 
-def test_a_constraint_may_ask_for_a_length_and_force_words():
+def test_a_constraint_may_fix_the_length_and_force_tokens():
     requests = [
         SearchRequest((5, 9, 4)),
         SearchRequest((6, 4)),

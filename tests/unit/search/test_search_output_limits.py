@@ -15,7 +15,7 @@ NOTHING = np.zeros((0, 0, 0), dtype=np.int64)
 
 
 @pytest.mark.parametrize("beam_size", [1, 3])
-def test_no_line_ends_before_its_time(beam_size):
+def test_no_line_ends_before_its_minimum_length(beam_size):
     built, requests = model("bahdanau2015", seed=2), lines(9, seed=7)
     size = {"beam_size": beam_size, "max_length": 6, "banned": FEW}
     free = search([built], requests, wanted(**size))
@@ -28,7 +28,7 @@ def test_no_line_ends_before_its_time(beam_size):
         assert len(answers[0].token_ids) == len(request.source)
 
 
-def test_each_line_has_limits_of_its_own():
+def test_each_line_has_its_own_limits():
     requests = [SearchRequest((4, 4, 4)), SearchRequest((4,), prefix=(5, 6)), SearchRequest((4,))]
     limits = OutputLimits(requests, wanted(same_length=True, banned=frozenset({5})), None, CPU)
 

@@ -31,7 +31,7 @@ def crowded(monkeypatch, error, most):
 
 
 @pytest.mark.parametrize("error", FULL)
-def test_a_batch_that_does_not_fit_is_halved(monkeypatch, error):
+def test_a_batch_that_exceeds_memory_is_halved(monkeypatch, error):
     built, requests = model("cho2014"), lines(7)
     expected = search([built], requests, wanted(max_length=3))
     sizes = crowded(monkeypatch, error, most=2)
@@ -53,21 +53,21 @@ def test_a_batch_that_does_not_fit_is_halved(monkeypatch, error):
         ),
     ],
 )
-def test_a_line_that_does_not_fit_alone_is_refused(monkeypatch, beam_size, sentence):
+def test_a_single_line_that_exceeds_memory_is_refused(monkeypatch, beam_size, sentence):
     crowded(monkeypatch, FULL[0], most=0)
     with pytest.raises(InputError) as refused:
         search([model("cho2014")], [SearchRequest((5, 9, 4))], wanted(beam_size=beam_size))
     assert str(refused.value) == sentence
 
 
-def test_any_other_error_is_passed_on(monkeypatch):
+def test_other_errors_are_propagated(monkeypatch):
     sizes = crowded(monkeypatch, RuntimeError("a mistake"), most=0)
     with pytest.raises(RuntimeError, match="a mistake"):
         search([model("cho2014")], lines(3), wanted())
     assert sizes == [3]
 
 
-def test_a_source_without_places_is_refused():
+def test_a_source_with_more_tokens_than_positions_is_refused():
     built = model("vaswani2017", max_length=9)
     assert search([built], [SearchRequest((5,) * 9)], wanted(max_length=2))
     with pytest.raises(InputError) as refused:
@@ -77,7 +77,7 @@ def test_a_source_without_places_is_refused():
     )
 
 
-def test_a_ban_of_all_words_is_refused():
+def test_a_ban_of_all_tokens_is_refused():
     with pytest.raises(InputError) as refused:
         search([model("cho2014")], lines(1), wanted(banned=frozenset(range(small.V_Y))))
     assert str(refused.value) == (
@@ -96,7 +96,7 @@ def test_a_pin_outside_the_line_is_refused(pins):
 
 
 @pytest.mark.parametrize("beam_size", [1, 3])
-def test_a_model_that_computes_no_numbers_is_refused(beam_size):
+def test_a_model_with_nan_outputs_is_refused(beam_size):
     built = model("bahdanau2015")
     with torch.no_grad():
         built.readout.weight.fill_(torch.nan)

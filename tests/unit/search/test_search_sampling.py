@@ -9,7 +9,7 @@ from search_cases import forced, lines, model
 from search_options import wanted
 
 
-def test_samples_are_drawn_anew_by_seed_and_not_by_company():
+def test_samples_depend_on_the_seed_and_not_on_neighbours():
     built = model("bahdanau2015")
     requests = lines(9, seed=4)
     options = wanted(temperature=1.0, beam_size=3, nbest=3, max_length=6, seed=5)
@@ -21,7 +21,7 @@ def test_samples_are_drawn_anew_by_seed_and_not_by_company():
     assert any(a[0].token_ids != b[0].token_ids for a, b in zip(together, other, strict=True))
 
 
-def test_a_draw_follows_its_probabilities():
+def test_samples_follow_their_probabilities():
     log_probs = np.log(np.array([0.1, 0.6, 0.3]))
     generator = np.random.default_rng(0)
 
@@ -39,7 +39,7 @@ def test_a_draw_follows_its_probabilities():
 
 
 @pytest.mark.parametrize("top_k", [1, 2, 5])
-def test_samples_stay_among_the_likeliest_words(top_k):
+def test_top_k_samples_stay_among_the_likeliest_tokens(top_k):
     built = model("bahdanau2015")
     requests = lines(6, seed=4)
     options = wanted(temperature=2.0, top_k=top_k, beam_size=4, nbest=4, max_length=6)
@@ -53,7 +53,7 @@ def test_samples_stay_among_the_likeliest_words(top_k):
     assert ranks == set(range(top_k))
 
 
-def test_samples_stay_within_their_share_of_probability():
+def test_top_p_samples_stay_within_the_probability_mass():
     built = model("bahdanau2015")
     requests = lines(6, seed=4)
     options = wanted(temperature=1.0, top_p=0.4, beam_size=4, nbest=4, max_length=6)
@@ -77,7 +77,7 @@ def test_samples_at_a_low_temperature_are_greedy():
     assert [a[0].token_ids for a in cold] == [a[0].token_ids for a in greedy]
 
 
-def test_another_seed_draws_other_samples_and_the_same_seed_the_same():
+def test_the_seed_decides_the_samples():
     built, requests = model("bahdanau2015"), lines(9, seed=4)
 
     def drawn(seed):

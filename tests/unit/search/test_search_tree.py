@@ -20,7 +20,7 @@ def prefix_of(tree, place):
 
 @pytest.mark.parametrize("name", ["bahdanau2015", "vaswani2017"])
 @pytest.mark.parametrize("stop", ["full", "likeliest"])
-def test_the_tree_holds_what_was_ever_in_the_beam(name, stop):
+def test_the_search_tree_has_every_hypothesis_of_the_beam(name, stop):
     built = model(name)
     requests = lines(9, seed=6)
     ways = {"beam_size": 4, "nbest": 2, "max_length": 7, "banned": FEW, "stop": stop}
@@ -46,7 +46,7 @@ def test_the_tree_holds_what_was_ever_in_the_beam(name, stop):
             assert node.in_nbest == (place in in_nbest)
 
 
-def test_the_best_is_a_path_of_its_tree():
+def test_the_best_output_is_a_path_of_the_search_tree():
     (answers,) = search(
         [model("luong2015")], lines(1), wanted(beam_size=3, max_length=5, keep_tree=True)
     )
@@ -57,14 +57,14 @@ def test_the_best_is_a_path_of_its_tree():
     assert tuple(tree[place].score for place in path(tree, ends[0])) == answers[0].scores
 
 
-def test_greedy_grows_no_branches():
+def test_greedy_search_has_no_branches():
     for (answer,) in search([model("cho2014")], lines(5), wanted(max_length=4, keep_tree=True)):
         assert [node.parent for node in answer.tree] == [None, *range(len(answer.token_ids))]
         assert tuple(node.token_id for node in answer.tree) == (*answer.token_ids, EOS)
         assert all(node.in_nbest for node in answer.tree)
 
 
-def test_samples_are_chains_side_by_side():
+def test_samples_are_separate_chains_of_the_search_tree():
     options = wanted(temperature=1.0, beam_size=3, nbest=3, max_length=5, keep_tree=True)
     (answers,) = search([model("bahdanau2015")], lines(1), options)
     tree = answers[0].tree
@@ -75,7 +75,7 @@ def test_samples_are_chains_side_by_side():
 
 
 @pytest.mark.parametrize("name", ["bahdanau2015", "gehring2017"])
-def test_a_prefix_and_pinned_attention_show_in_the_tree(name):
+def test_the_search_tree_has_the_prefix_and_pinned_attention(name):
     built = model(name)
     request = SearchRequest((5, 9, 4, 7), prefix=(11, 12), pins={1: 3, 2: 0})
     options = wanted(beam_size=3, nbest=3, max_length=6, min_length=3, keep_tree=True)
@@ -92,5 +92,5 @@ def test_a_prefix_and_pinned_attention_show_in_the_tree(name):
     assert free[1].score != tree[1].score
 
 
-def test_no_tree_unless_asked():
+def test_the_search_tree_is_optional():
     assert search([model("cho2014")], lines(1), wanted(max_length=3))[0][0].tree == ()

@@ -50,7 +50,7 @@ anything = st.text(st.characters() | st.characters(categories=["Mn", "Cf", "Cc",
         ("\uffff", "⟨FFFF⟩"),
     ],
 )
-def test_what_cannot_be_seen_is_shown(token, label):
+def test_invisible_characters_are_displayed(token, label):
     assert visible_token(token) == label
 
 
@@ -104,14 +104,14 @@ def test_a_long_label_is_cut_at_once():
     assert cell_len(fit("a" + "\u0301" * 1_000_000 + "bc", 2)) == 2
 
 
-def test_only_what_runs_from_right_to_left_needs_an_isolate():
+def test_only_right_to_left_text_needs_an_isolate():
     assert is_right_to_left("أحب")
     assert is_right_to_left("a שלום")
     assert not is_right_to_left("été 苹果 123 ⏎")
     assert isolate("أحب") == "\u2068أحب\u2069"
 
 
-def test_lines_keep_their_spaces_and_their_direction_to_themselves():
+def test_lines_keep_their_spaces_and_isolate_their_direction():
     assert escape_invisible("New  York \x1b\t") == "New  York ␛␉"
     assert escape_invisible("") == ""
     assert arrow_heading("i love", "أحب") == "i love → \u2068أحب\u2069"

@@ -20,33 +20,33 @@ def test_copy_takes_the_source_token_with_the_largest_weight(array):
     assert said == ["Mr", "Nowak", "laughs"]
 
 
-def test_of_equal_weights_the_first_is_taken():
+def test_the_first_of_equal_weights_is_copied():
     assert replace_unknown(["<unk>"], SOURCE, [[0.2, 0.4, 0.4]], "copy") == ["Nowak"]
     assert replace_unknown(["<unk>"], SOURCE, [[0.0, 0.0, 0.0]], "copy") == ["Herr"]
 
 
-def test_mark_says_that_something_is_missing():
+def test_mark_replaces_an_unknown_token_by_a_sign():
     assert replace_unknown(["Mr", "<unk>"], SOURCE, WEIGHTS[:2], "mark") == ["Mr", "�"]
 
 
-def test_without_weights_or_source_there_is_nothing_to_copy():
+def test_nothing_is_copied_without_weights_or_a_source():
     assert replace_unknown(["<unk>", "x"], SOURCE, None, "copy") == ["�", "x"]
     assert replace_unknown(["<unk>", "x"], [], np.zeros((2, 0)), "copy") == ["�", "x"]
 
 
-def test_the_row_of_the_end_may_be_there():
+def test_weights_may_have_a_row_for_eos():
     assert replace_unknown(["a", "<unk>"], SOURCE, np.array(WEIGHTS), "copy") == ["a", "Nowak"]
     assert replace_unknown([], SOURCE, WEIGHTS[:1], "copy") == []
     assert replace_unknown([], SOURCE, [], "copy") == []
 
 
-def test_a_symbol_that_is_spelled_like_the_unknown_can_be_told_from_it():
+def test_a_token_spelled_like_the_unknown_token_differs_from_it():
     said = replace_unknown(["<unk>", "<unk>"], SOURCE, WEIGHTS[:2], "copy", unknown=[True, False])
     assert said == ["Herr", "<unk>"]
     assert replace_unknown(["<unk>", "?"], SOURCE, None, "mark", [False, True]) == ["<unk>", "�"]
 
 
-def test_the_tokens_given_are_left_as_they_were():
+def test_the_input_tokens_are_not_modified():
     tokens = ["<unk>"]
     replace_unknown(tokens, SOURCE, WEIGHTS[:1], "copy")
     assert tokens == ["<unk>"]
@@ -54,7 +54,7 @@ def test_the_tokens_given_are_left_as_they_were():
 
 @CASES
 @given(st.lists(st.sampled_from(["a", "b", "<unk>"]), max_size=7), st.integers(0, 2**32 - 1))
-def test_only_what_is_unknown_changes(tokens, seed):
+def test_only_unknown_tokens_change(tokens, seed):
     # a few whole numbers: many are equal
     weights = np.random.default_rng(seed).integers(0, 3, (len(tokens), 3))
     expected = [
@@ -88,7 +88,7 @@ def test_another_mode_is_refused():
     assert str(caught.value) == "search: unknown is 'guess'; it must be copy or mark."
 
 
-def test_what_is_banned_is_marked_and_not_copied():
+def test_a_banned_token_is_marked_and_not_copied():
     said = replace_unknown(["<unk>", "<unk>", "Nowak"], SOURCE, WEIGHTS, "copy", banned={"Nowak"})
     # what is no copy is somebody else's business
     assert said == ["Herr", "�", "Nowak"]

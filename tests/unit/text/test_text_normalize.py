@@ -12,16 +12,16 @@ from regard.text.normalization import normalize
 ACUTE = "\u0301"
 
 
-def test_nfc_composes_and_leaves_what_can_be_seen():
+def test_nfc_composes_and_leaves_the_rest():
     assert normalize(f"e{ACUTE}", "NFC") == "é"
     assert normalize("ﬁ\xa0①", "NFC") == "ﬁ\xa0①"
 
 
-def test_nfkc_also_takes_away_mere_form():
+def test_nfkc_also_removes_compatibility_forms():
     assert normalize(f"e{ACUTE}ﬁ\xa0①", "NFKC") == "éfi 1"
 
 
-def test_nfd_takes_letters_apart_and_korean_syllables_too():
+def test_nfd_decomposes_letters_and_korean_syllables():
     assert normalize("é한", "NFD") == f"e{ACUTE}\u1112\u1161\u11ab"
 
 
@@ -36,7 +36,7 @@ def test_separators_inside_a_line_stay_inside_it(form):
 
 @CASES
 @given(lines)
-def test_nfc_keeps_the_canonical_meaning_and_is_done_once(line):
+def test_nfc_preserves_canonical_equivalence_and_is_idempotent(line):
     once = normalize(line, "NFC")
     assert unicodedata.normalize("NFD", once) == unicodedata.normalize("NFD", line)
     assert normalize(once, "NFC") == once

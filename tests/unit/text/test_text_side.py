@@ -16,13 +16,13 @@ def test_a_line_is_normalized_cut_and_numbered():
     assert side.detokenize(side.vocabulary.decode([5, 4])) == "éa"
 
 
-def test_a_side_comes_back_from_json():
+def test_a_side_survives_a_json_round_trip():
     side = TextProcessor("none", Words(), Vocabulary.build([["x", "￭,"]]))
     assert TextProcessor.from_json(side.to_json()) == side
 
 
 @pytest.mark.parametrize("value", [None, [], {}, {"normalization": "NFC", "tokenizer": {}}])
-def test_anything_else_is_refused(value):
+def test_invalid_json_of_a_side_is_refused(value):
     with pytest.raises(ValueError, match="a side must hold normalization, tokenizer and vocab"):
         TextProcessor.from_json(value)
 

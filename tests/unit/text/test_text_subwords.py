@@ -34,7 +34,7 @@ def learned(request):
 
 @CASES
 @given(line=lines)
-def test_a_line_comes_back_but_for_white_space(learned, line):
+def test_subwords_restore_a_line_except_for_white_space(learned, line):
     split = learned.tokenize(line)
     assert learned.detokenize(split) == " ".join(line.split())
     assert all(token.split() == [token] for token in split)
@@ -42,7 +42,7 @@ def test_a_line_comes_back_but_for_white_space(learned, line):
 
 @FEWER_CASES
 @given(corpus=st.lists(lines, min_size=1, max_size=4), kind=st.sampled_from(KINDS))
-def test_whatever_it_learned_from_its_lines_come_back(corpus, kind):
+def test_subwords_restore_the_lines_they_were_learned_from(corpus, kind):
     made = train_subwords(["seed", *corpus], 40, kind, seed=0)
     for line in corpus:
         assert made.detokenize(made.tokenize(line)) == " ".join(line.split())
@@ -50,7 +50,7 @@ def test_whatever_it_learned_from_its_lines_come_back(corpus, kind):
 
 @CASES
 @given(said=tokens)
-def test_whatever_a_model_says_can_be_joined(learned, said):
+def test_any_sequence_of_subwords_can_be_detokenized(learned, said):
     joined = learned.detokenize(said)
     assert joined == " ".join(joined.split())
 
@@ -72,13 +72,13 @@ def test_the_signs_of_sentencepiece_are_ordinary_in_a_text(learned):
     assert not any("▁" in token[1:] for token in learned.tokenize("a▁b ▁ c"))
 
 
-def test_a_text_that_spells_the_unknown_is_learned_from_as_any_other():
+def test_a_text_that_contains_the_unknown_token_is_learned_as_any_other():
     made = train_subwords(["<unk> <unk> <unk>"], 40, "bpe", seed=0)
     # unknown letters would come in one run
     assert made.tokenize("kun") == ["▁", "k", "un"]
 
 
-def test_a_line_with_a_reserved_sign_is_learned_from_as_any_other():
+def test_a_line_with_a_reserved_character_is_learned_as_any_other():
     made = train_subwords(["low ▅ low", "▅"], 40, "bpe", seed=0)
     assert made.tokenize("low") == ["▁low"]
 
@@ -105,7 +105,7 @@ def test_the_same_lines_give_the_same_bytes_in_another_process_too(kind):
     assert there.stderr == ""
 
 
-def test_learning_and_splitting_say_nothing(capfd):
+def test_learning_and_splitting_print_nothing(capfd):
     for kind in KINDS:
         train_subwords(CORPUS, 10**6, kind, seed=0).tokenize("龘 new")
     assert capfd.readouterr() == ("", "")
@@ -119,7 +119,7 @@ def test_a_size_that_the_lines_can_hold_is_the_size(kind):
     assert train_subwords(corpus, 31, kind, seed=0).vocabulary_size == 31
 
 
-def test_of_too_small_a_text_the_most_pieces_are_taken():
+def test_a_small_text_gets_as_many_pieces_as_possible():
     # ▁ a b, ab ▁ab, ▁a, and the unknown
     made = train_subwords(["ab"], 1000, "bpe", seed=0)
     assert made.vocabulary_size == 7
@@ -133,7 +133,7 @@ def test_every_character_has_a_piece_however_small_the_size(kind):
     assert made.tokenize("zoo") == ["▁", "z", "o", "o"]
 
 
-def test_one_letter_is_text_enough():
+def test_a_text_of_one_letter_is_enough():
     for kind in KINDS:
         assert train_subwords(["a"], 8000, kind, seed=0).detokenize(["▁", "a"]) == "a"
 
@@ -152,12 +152,12 @@ def test_a_long_line_is_cut_and_no_part_of_it_is_dropped():
     assert made.vocabulary_size == 5
 
 
-def test_all_lines_are_taken_where_there_are_few():
+def test_few_lines_are_all_sampled():
     assert sample(iter("abc"), 3, seed=0) == ["a", "b", "c"]
     assert sample(iter("abc"), 7, seed=0) == ["a", "b", "c"]
 
 
-def test_of_many_lines_each_has_the_same_chance_and_the_seed_decides():
+def test_many_lines_are_sampled_uniformly_by_seed():
     draws = [tuple(sample("abcdefg", 3, seed)) for seed in range(3000)]
     assert draws == [tuple(sample("abcdefg", 3, seed)) for seed in range(3000)]
     counts = Counter(line for draw in draws for line in draw)
@@ -166,7 +166,7 @@ def test_of_many_lines_each_has_the_same_chance_and_the_seed_decides():
     assert all(1150 < counts[line] < 1420 for line in "abcdefg")
 
 
-def test_the_sample_is_drawn_by_the_seed(monkeypatch):
+def test_the_sample_depends_on_the_seed(monkeypatch):
     monkeypatch.setattr(subwords, "MAX_LINES", 2)
     corpus = [f"{letter * 5} {letter * 3}" for letter in "abcdefghij"]
     models = {train_subwords(corpus, 1, "bpe", seed).model for seed in range(9)}
@@ -175,7 +175,7 @@ def test_the_sample_is_drawn_by_the_seed(monkeypatch):
     assert train_subwords(corpus, 1, "bpe", seed=0).vocabulary_size == 4
 
 
-def test_it_comes_back_from_json_with_its_size(learned):
+def test_subwords_survive_a_json_round_trip_with_their_size(learned):
     value = learned.to_json()
     assert list(value) == ["kind", "model"]
     assert base64.b64decode(value["model"]) == learned.model
@@ -204,7 +204,7 @@ def test_a_damaged_model_is_refused_or_loads_but_never_crashes(learned, data):
 
 
 @pytest.mark.parametrize("model", [b"x", b"\x80\x04.", b"\x00" * 64])
-def test_bytes_that_are_no_model_are_refused(model):
+def test_bytes_that_are_not_a_model_are_refused(model):
     with pytest.raises(ValueError, match=r"^subword model cannot be loaded \(") as caught:
         Subwords(model)
     assert str(caught.value).endswith("); it must be a sentencepiece model.")
@@ -219,7 +219,7 @@ def test_lines_without_text_are_refused(corpus):
     )
 
 
-def test_wrong_settings_are_refused_all_at_once():
+def test_wrong_settings_are_all_reported_at_once():
     with pytest.raises(ConfigError) as caught:
         train_subwords(CORPUS, 0, "wordpiece", seed=0)
     assert str(caught.value) == (
@@ -239,6 +239,6 @@ def test_half_a_surrogate_pair_is_refused(learned):
         train_subwords(["ab\ud83d"], 40, "bpe", seed=0)
 
 
-def test_every_hard_string_alone_comes_back(learned):
+def test_every_difficult_string_is_restored(learned):
     for hard in HARD:
         assert learned.detokenize(learned.tokenize(hard)) == " ".join(hard.split())

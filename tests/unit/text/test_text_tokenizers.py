@@ -30,7 +30,7 @@ def test_characters_are_code_points_in_reading_order():
     assert Characters().detokenize(["a", " ", "b"]) == "a b"
 
 
-def test_symbols_stand_between_runs_of_spaces():
+def test_tokens_are_separated_by_runs_of_spaces():
     assert Whitespace().tokenize("  HH AH0  L OW1 ") == ["HH", "AH0", "L", "OW1"]
     assert Whitespace().detokenize(["HH", "AH0"]) == "HH AH0"
 
@@ -52,12 +52,12 @@ def test_symbols_stand_between_runs_of_spaces():
         ("  a  b ", "a b"),
     ],
 )
-def test_marks_of_sounds_are_symbols_of_their_own(line, expected):
+def test_diacritics_of_phonemes_are_separate_tokens(line, expected):
     assert Phonemes().tokenize(line) == expected.split()
     assert Phonemes().detokenize(expected.split()) == " ".join(line.split())
 
 
-def test_sounds_come_back_in_the_form_they_came_in():
+def test_phonemes_are_restored_in_their_unicode_form():
     composed, apart = "ǎː", "a\u030cː"
     assert (
         Phonemes("NFC").tokenize(composed)
@@ -72,7 +72,7 @@ def test_sounds_come_back_in_the_form_they_came_in():
 
 @CASES
 @given(lines, st.sampled_from(FORMS))
-def test_sounds_come_back_whatever_stands_in_them(line, form):
+def test_any_phonemes_are_restored(line, form):
     line = normalize(" ".join(line.split()), form)
     split = Phonemes(form).tokenize(line)
     assert Phonemes(form).detokenize(split) == " ".join(line.split())
@@ -81,12 +81,12 @@ def test_sounds_come_back_whatever_stands_in_them(line, form):
 
 @CASES
 @given(st.lists(st.sampled_from(["◌", "◌ː", "␛", "␛1", "a", "ː", "◌\u030c", "�"])) | tokens)
-def test_sounds_join_whatever_a_model_says(said):
+def test_any_sequence_of_phoneme_tokens_can_be_joined(said):
     joined = Phonemes().detokenize(said)
     assert joined == " ".join(joined.split())
 
 
-def test_a_mark_with_nothing_before_it_stands_by_itself():
+def test_a_diacritic_without_a_base_is_a_token():
     assert Phonemes().detokenize(["◌ː", "a"]) == "ː a"
     assert Phonemes().detokenize(["a", "�", "◌ː"]) == "a �ː"
 
@@ -106,7 +106,7 @@ def test_a_mark_with_nothing_before_it_stands_by_itself():
         ("مرحبا، عالم", "مرحبا ￭، عالم"),
     ],
 )
-def test_words_and_marks_stand_apart_and_joiners_say_what_stuck(line, expected):
+def test_words_and_punctuation_are_split_and_joiners_mark_missing_spaces(line, expected):
     assert Words().tokenize(line) == expected.split()
     assert Words().detokenize(expected.split()) == line
 
@@ -124,12 +124,12 @@ def test_words_and_marks_stand_apart_and_joiners_say_what_stuck(line, expected):
         "\u0301a",
     ],
 )
-def test_what_follows_a_letter_or_a_sign_without_a_place_of_its_own_stays_with_it(word):
+def test_combining_characters_stay_with_their_base(word):
     assert Words().tokenize(f"x {word} y") == ["x", word, "y"]
     assert Words().tokenize(f"{word}.")[0] == word
 
 
-def test_a_joiner_of_the_text_is_not_a_joiner():
+def test_a_joiner_character_of_the_text_is_escaped():
     assert Words().tokenize("a ￭ b") == ["a", "␛1", "b"]
     assert Words().tokenize("a￭b") == ["a", "￭␛1￭", "b"]
     assert Words().tokenize("␛1") == ["␛0￭", "1"]
@@ -157,14 +157,14 @@ def test_any_white_space_is_a_space_and_ends_no_line(tokenizer, separator):
         ("", []),
     ],
 )
-def test_tags_of_the_last_word_are_tokens_with_what_divides_them(line, expected):
+def test_tags_of_the_last_word_are_tokens_with_their_separators(line, expected):
     assert Tagged().tokenize(line) == expected
     assert Tagged().detokenize(expected) == line
 
 
 @CASES
 @given(st.lists(lines | st.sampled_from([" ", ";", "V", "PST", ";;", " ;"]), max_size=8))
-def test_letters_and_tags_come_back_exactly(parts):
+def test_letters_and_tags_are_restored_exactly(parts):
     line = "".join(parts)
     split = Tagged().tokenize(line)
     assert Tagged().detokenize(split) == line
@@ -175,7 +175,7 @@ def test_letters_and_tags_come_back_exactly(parts):
 
 @CASES
 @given(lines)
-def test_characters_come_back_exactly_the_others_but_for_white_space(line):
+def test_characters_are_restored_exactly_and_others_except_for_white_space(line):
     assert Characters().detokenize(Characters().tokenize(line)) == line
     assert Whitespace().detokenize(Whitespace().tokenize(line)) == " ".join(line.split())
     split = Words().tokenize(line)
@@ -185,7 +185,7 @@ def test_characters_come_back_exactly_the_others_but_for_white_space(line):
 
 @CASES
 @given(st.lists(st.sampled_from(["￭", "␛", "a", ".", "￭.", "(￭", "￭￭", "␛1", "�"])) | tokens)
-def test_words_join_whatever_a_model_says(said):
+def test_any_sequence_of_words_can_be_joined(said):
     joined = Words().detokenize(said)
     assert joined == " ".join(joined.split())
     if not any("￭" in token or "␛" in token for token in said):
@@ -194,26 +194,26 @@ def test_words_join_whatever_a_model_says(said):
 
 @CASES
 @given(lines)
-def test_an_escaped_text_holds_no_mark_and_comes_back(line):
+def test_an_escaped_text_has_no_joiner_and_is_restored(line):
     escaped = escape(line, "￭▁")
     assert not {"￭", "▁"} & set(escaped)
     assert unescape(escaped, "￭▁") == line
 
 
-def test_an_escape_that_nobody_wrote_stays():
+def test_an_incomplete_escape_stays_as_it_is():
     assert unescape("␛", "￭") == "␛"
     assert unescape("␛2␛x␛1␛0", "￭") == "␛2␛x￭␛"
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_sounds_remember_their_form(form):
+def test_phoneme_tokenizers_store_their_unicode_form(form):
     written = Phonemes(form).to_json()
     assert written == {"kind": "phonemes", "form": form}
     assert tokenizer_from_json(json.loads(json.dumps(written))) == Phonemes(form)
 
 
 @pytest.mark.parametrize("tokenizer", [Characters(), Words(), Whitespace(), Tagged()])
-def test_a_tokenizer_comes_back_from_json(tokenizer: Tokenizer):
+def test_a_tokenizer_survives_a_json_round_trip(tokenizer: Tokenizer):
     text = json.dumps(tokenizer.to_json())
     assert text == json.dumps({"kind": tokenizer.kind})
     assert tokenizer_from_json(json.loads(text)) == tokenizer
@@ -267,12 +267,12 @@ NAMES = "characters, words, whitespace, tagged, phonemes or subwords"
         ),
     ],
 )
-def test_what_is_no_tokenizer_is_refused(value, sentence):
+def test_invalid_json_of_a_tokenizer_is_refused(value, sentence):
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
         tokenizer_from_json(value)
 
 
-def test_importing_the_room_imports_nothing_heavy():
+def test_importing_the_package_imports_nothing_heavy():
     modules = "escapes, normalization, one_hot, subwords, text_processor, tokenizers, vocabulary"
     script = (
         f"import sys\nfrom regard.text import {modules}\n"

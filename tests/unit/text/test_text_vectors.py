@@ -29,7 +29,7 @@ def test_neighbours_are_those_of_the_smallest_angle():
     assert len(by_hand().nearest("a", 99)) == 3
 
 
-def test_a_plane_keeps_what_lies_in_one():
+def test_a_projection_preserves_points_of_a_plane():
     placed = by_hand().project_to_plane(4)
     numbers = by_hand().numbers
     for one in range(4):
@@ -40,7 +40,7 @@ def test_a_plane_keeps_what_lies_in_one():
     assert line.shape == (2, 2)
 
 
-def test_what_is_saved_is_what_is_read(tmp_path):
+def test_saved_vectors_are_read_back(tmp_path):
     path = tmp_path / "v.txt"
     by_hand().save(path)
     assert path.read_text().splitlines()[:2] == ["4 2", "a 1 0"]
@@ -64,7 +64,7 @@ def test_what_is_saved_is_what_is_read(tmp_path):
         (b"\xff\xfe", "it is not text in UTF-8"),
     ],
 )
-def test_what_holds_no_vectors_is_named(tmp_path, content, problem):
+def test_a_file_without_vectors_is_named(tmp_path, content, problem):
     path = tmp_path / "v.txt"
     path.write_bytes(content)
     with pytest.raises(DataError) as caught:
@@ -75,7 +75,7 @@ def test_what_holds_no_vectors_is_named(tmp_path, content, problem):
 
 
 @pytest.mark.parametrize("method", ["skip-gram", "cbow"])
-def test_words_of_like_company_are_neighbours_and_twice_the_same(method):
+def test_words_in_similar_contexts_are_neighbours_deterministically(method):
     how = WordVectorConfig(method=method, size=12, window=5, min_count=1, epochs=30)
     found, again = (train_word_vectors(LINES, how) for _ in range(2))
     for words in (ANIMALS, METALS):
@@ -85,7 +85,7 @@ def test_words_of_like_company_are_neighbours_and_twice_the_same(method):
     np.testing.assert_array_equal(found.numbers, again.numbers)
 
 
-def test_words_that_are_too_rare_are_said():
+def test_words_that_are_too_rare_are_reported():
     with pytest.raises(
         ConfigError, match=r"min_count is 9, but no token occurs that often\. Set min_count = 1\."
     ):

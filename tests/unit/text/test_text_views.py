@@ -41,7 +41,7 @@ def test_one_hot_times_the_matrix_is_embedded(tokens, seed):
 @pytest.mark.parametrize(
     ("matrix", "shape"), [(np.zeros((6, 3)), "[6, 3]"), (np.zeros(7), "[7]"), (0.0, "[]")]
 )
-def test_a_matrix_of_another_vocabulary_is_refused(matrix, shape):
+def test_a_matrix_for_another_vocabulary_is_refused(matrix, shape):
     with pytest.raises(InputError) as caught:
         embed(["a"], ABC, matrix)
     assert str(caught.value) == (

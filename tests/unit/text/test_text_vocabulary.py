@@ -17,7 +17,7 @@ from regard.text.vocabulary import SPECIAL_TOKENS, Vocabulary
 texts = st.lists(st.lists(st.sampled_from(HARD) | st.text(max_size=2), max_size=7), max_size=5)
 
 
-def test_the_specials_stand_at_the_ids_that_models_know():
+def test_special_tokens_have_fixed_ids():
     tokens = Vocabulary.build([]).tokens
     assert tokens == ("<pad>", "<unk>", "<s>", "</s>")
     written = [tokens[i] for i in (PAD, UNKNOWN, BOS, EOS)]
@@ -42,7 +42,7 @@ def test_the_bound_counts_the_specials_and_cuts_the_rarest():
 
 
 @pytest.mark.parametrize("max_size", [4, 0, -1])
-def test_a_bound_that_leaves_no_room_is_refused(max_size):
+def test_a_size_without_room_for_tokens_is_refused(max_size):
     with pytest.raises(ConfigError) as caught:
         Vocabulary.build([["a"]], max_size)
     assert str(caught.value) == (
@@ -51,7 +51,7 @@ def test_a_bound_that_leaves_no_room_is_refused(max_size):
     )
 
 
-def test_ids_and_tokens_are_each_others_way_back():
+def test_ids_and_tokens_are_inverse_maps():
     vocabulary = Vocabulary((*SPECIAL_TOKENS, "a", "b"))
     assert vocabulary.encode(["b", "a", "b"]) == [5, 4, 5]
     assert vocabulary.decode([5, 4, 5]) == ["b", "a", "b"]
@@ -59,7 +59,7 @@ def test_ids_and_tokens_are_each_others_way_back():
     assert vocabulary.decode(np.array([4, 1])) == ["a", "<unk>"]
 
 
-def test_a_token_that_is_not_known_is_unknown():
+def test_a_token_outside_the_vocabulary_is_unknown():
     vocabulary = Vocabulary((*SPECIAL_TOKENS, "a"))
     assert vocabulary.encode(["A", "a", ""]) == [1, 4, 1]
     assert "a" in vocabulary
@@ -67,7 +67,7 @@ def test_a_token_that_is_not_known_is_unknown():
     assert 4 not in vocabulary
 
 
-def test_a_text_symbol_that_looks_like_a_special_is_an_ordinary_symbol():
+def test_a_token_spelled_like_a_special_token_is_ordinary():
     vocabulary = Vocabulary.build([["<s>", "<unk>", "<s>"]])
     assert vocabulary.encode(["<s>", "<unk>", "</s>"]) == [4, 5, UNKNOWN]
     assert "<s>" in vocabulary
@@ -77,12 +77,12 @@ def test_a_text_symbol_that_looks_like_a_special_is_an_ordinary_symbol():
 
 
 @pytest.mark.parametrize("i", [-1, 5, 6])
-def test_an_id_that_there_is_not_is_refused(i):
+def test_an_id_out_of_range_is_refused(i):
     with pytest.raises(InputError, match=f"^id is {i}; it must be at least 0 and below 5.$"):
         Vocabulary((*SPECIAL_TOKENS, "a")).decode([4, i])
 
 
-def test_what_is_seen_too_few_times_is_unknown():
+def test_a_rare_token_is_unknown():
     lines = ["abca", "ab", "d"]
     assert Vocabulary.build(lines, min_count=2).tokens[4:] == ("a", "b")
     assert Vocabulary.build(lines, min_count=3).tokens[4:] == ("a",)
@@ -91,7 +91,7 @@ def test_what_is_seen_too_few_times_is_unknown():
     assert Vocabulary.build([], min_count=2).tokens == SPECIAL_TOKENS
 
 
-def test_a_vocabulary_of_nothing_but_the_unknown_is_refused():
+def test_a_vocabulary_of_the_unknown_token_alone_is_refused():
     with pytest.raises(ConfigError) as caught:
         Vocabulary.build(["abca", "ab"], min_count=4)
     assert str(caught.value) == (
@@ -102,7 +102,7 @@ def test_a_vocabulary_of_nothing_but_the_unknown_is_refused():
 
 @CASES
 @given(texts)
-def test_every_token_of_the_text_is_known_and_comes_back_also_from_json(lines):
+def test_every_token_of_the_text_survives_encoding_and_json(lines):
     vocabulary = Vocabulary.build(lines)
     counts = Counter(token for line in lines for token in line)
     assert len(vocabulary) == 4 + len(counts)
@@ -146,23 +146,23 @@ def test_every_token_of_the_text_is_known_and_comes_back_also_from_json(lines):
         ),
     ],
 )
-def test_what_is_no_vocabulary_is_refused(value, sentence):
+def test_invalid_json_of_a_vocabulary_is_refused(value, sentence):
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
         Vocabulary.from_json(value)
 
 
-def test_a_vocabulary_made_by_hand_is_checked_too():
+def test_a_vocabulary_built_from_a_list_is_checked_too():
     with pytest.raises(ValueError, match=r"special tokens <pad> <unk> <s> </s>\.$"):
         Vocabulary(("a", "b"))
 
 
-def test_a_symbol_of_a_million_characters_does_not_flood_the_sentence():
+def test_a_token_of_a_million_characters_is_abbreviated_in_the_error():
     with pytest.raises(ValueError, match=r"vocabulary\[4\] is the same\.$") as caught:
         Vocabulary((*SPECIAL_TOKENS, "a" * 10**6, "a" * 10**6))
     assert len(str(caught.value)) < 120
 
 
-def test_symbols_are_known_by_their_spelling():
+def test_tokens_are_identified_by_spelling():
     one, other = Vocabulary.build(["aabc<s>"]), Vocabulary.build(["ccbx"])
     known = dict(zip(one.tokens, one.ids_in(other), strict=True))
     assert other.tokens[known["c"]] == "c"

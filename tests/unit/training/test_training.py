@@ -37,14 +37,14 @@ TESTS = Path(__file__).parents[2]
         ("cosine", {2: 0.5, 4: 1, 12: 0.5, 20: 0}),
     ],
 )
-def test_schedules_by_hand(schedule, expected):
+def test_schedules_agree_with_hand_computed_numbers(schedule, expected):
     config = TrainConfig(learning_rate=1.0, warmup_steps=4, max_steps=20, schedule=schedule)
     for step, rate in expected.items():
         assert learning_rate(config, step) == pytest.approx(rate)
 
 
 @pytest.mark.parametrize("name", ["adam", "adamw", "adadelta"])
-def test_an_optimizer_goes_on_as_if_it_had_never_stopped(name):
+def test_a_restored_optimizer_continues_exactly(name):
     def steps(model, optimizer, numbers):
         for number in numbers:
             torch.manual_seed(number)
@@ -86,14 +86,14 @@ def test_a_validation_knows_better_from_worse():
 
 
 @pytest.mark.parametrize("name", ["adam", "adamw", "adadelta"])
-def test_what_is_frozen_is_not_the_optimizers(name):
+def test_frozen_parameters_are_not_optimized(name):
     model = torch.nn.Linear(2, 3)
     model.bias.requires_grad_(False)
     made = make_optimizer(model, TrainConfig(optimizer=name, weight_decay=0.1))
     assert [part for group in made.param_groups for part in group["params"]] == [model.weight]
 
 
-def test_patience_stops_a_run_that_no_longer_gets_better(tmp_path):
+def test_patience_stops_a_run_that_no_longer_improves(tmp_path):
     made, _, _ = job(tmp_path, max_steps=1000, validate_every=2, patience=3, batch_tokens=100)
     scores = iter([1.0, 5.0, 4.0, 3.0, 5.0])
     made = type(made)(**{**vars(made), "validate": lambda model: ValidationResult(next(scores))})
@@ -110,7 +110,7 @@ def test_progress_of_an_earlier_version_is_read():
     assert TrainingProgress.from_json(progress.to_json()) == progress
 
 
-def test_batches_are_not_made_beyond_the_run_however_it_ends(tmp_path, monkeypatch):
+def test_no_batches_are_prepared_beyond_the_end_of_a_run(tmp_path, monkeypatch):
     """Nothing else would end a thread that makes them, while an error holds on to where it was."""
     ended = []
 
@@ -134,7 +134,7 @@ def test_batches_are_not_made_beyond_the_run_however_it_ends(tmp_path, monkeypat
 
 @pytest.mark.parametrize("name", PRESETS)
 @pytest.mark.parametrize("has_it", [True, False])
-def test_a_cpu_computes_in_bfloat16_where_it_has_it(tmp_path, monkeypatch, has_it, name):
+def test_a_cpu_computes_in_bfloat16_if_it_supports_it(tmp_path, monkeypatch, has_it, name):
     found = {"avx512_bf16": has_it}
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: found, raising=False)
     made, _, _ = job(tmp_path, name, dropout=0.0)
@@ -151,7 +151,7 @@ def test_a_cpu_computes_in_bfloat16_where_it_has_it(tmp_path, monkeypatch, has_i
     assert torch.dist(*gradients[::2]) < 0.03 * gradients[0].norm()
 
 
-def test_averaging_takes_the_mean_of_the_kept_checkpoints(tmp_path):
+def test_checkpoint_averaging_takes_the_mean_of_the_saved_ones(tmp_path):
     made, _, _ = job(
         tmp_path,
         max_steps=6,
@@ -176,7 +176,7 @@ def test_averaging_takes_the_mean_of_the_kept_checkpoints(tmp_path):
     ("after", "higher_is_better", "averaged"),
     [(3.0, True, True), (2.9, True, False), (0.9, False, True), (1.1, False, False)],
 )
-def test_an_average_that_is_worse_than_the_best_is_not_taken(
+def test_an_average_that_is_worse_than_the_best_is_not_used(
     tmp_path, after, higher_is_better, averaged
 ):
     made, _, _ = job(tmp_path, max_steps=6, validate_every=2, average_checkpoints=2)
@@ -234,7 +234,7 @@ def test_a_killed_run_ends_in_the_same_bytes(tmp_path):
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-def test_an_interrupted_run_saves_and_goes_on(tmp_path, monkeypatch, precision):
+def test_an_interrupted_run_saves_and_resumes(tmp_path, monkeypatch, precision):
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": True}, raising=False)
     options = {**RESUMED, "precision": precision}
     run(tmp_path / "whole", **options)
@@ -250,7 +250,7 @@ def test_an_interrupted_run_saves_and_goes_on(tmp_path, monkeypatch, precision):
     ("steps", "what"),
     [(2, "the loss of update 2 is nan"), (1, "a weight after update 1 is not finite")],
 )
-def test_a_run_that_goes_astray_says_which_setting_would_help(tmp_path, monkeypatch, steps, what):
+def test_a_diverging_run_names_the_settings_that_help(tmp_path, monkeypatch, steps, what):
     made, _, _ = job(tmp_path, **{**RESUMED, "max_steps": steps})
     step = torch.optim.Adam.step
 
@@ -266,7 +266,7 @@ def test_a_run_that_goes_astray_says_which_setting_would_help(tmp_path, monkeypa
     assert str(refused.value) == sentence
 
 
-def test_what_is_said_of_agreement_reaches_the_loss(tmp_path):
+def test_rdrop_alpha_reaches_the_loss(tmp_path):
     made, _, _ = job(tmp_path, dropout=0.4)
     made.model.train()
     batch = next(training_batches(made, TrainingProgress()))[2]

@@ -105,7 +105,9 @@ def test_r_drop_needs_all_logits():
         ("bfloat16", "cpu", "float32", "bfloat16: this CPU would emulate it"),
     ],
 )
-def test_the_precision_is_what_the_device_can(setting, device, implementation, reason, monkeypatch):
+def test_the_precision_is_what_the_device_supports(
+    setting, device, implementation, reason, monkeypatch
+):
     monkeypatch.setattr(torch.cpu, "get_capabilities", dict, raising=False)
     decision = PRECISIONS.explain(PrecisionRequest(setting, device))
     assert decision.implementation == implementation
@@ -124,7 +126,7 @@ def test_low_precision_changes_what_runs_on_a_gpu(monkeypatch):
         assert encoder.implementation == implementation
 
 
-def test_the_optimizer_that_is_explained_is_the_one_that_is_made():
+def test_the_explained_optimizer_is_the_one_in_use():
     parameters = torch.nn.Linear(2, 3)
     for name, implementation in (
         ("adam", "fused Adam"),

@@ -43,7 +43,7 @@ def pointer(model):
 
 @pytest.mark.parametrize("name", [*PRESETS, COPIES])
 @pytest.mark.parametrize("rdrop_alpha", [0.0, 2.0])
-def test_recorded_gradients_are_the_plain_ones(tmp_path, name, rdrop_alpha):
+def test_cuda_graph_gradients_equal_eager_ones(tmp_path, name, rdrop_alpha):
     made = on_gpu(tmp_path, name, dropout=0.0, batch_tokens=300, rdrop_alpha=rdrop_alpha)
     made.model.train()
     batches = training_batches(made, TrainingProgress())
@@ -79,7 +79,7 @@ def test_a_run_that_was_stopped_ends_in_the_same_bits(tmp_path, name, precision)
         assert torch.equal(a, b), n
 
 
-def test_a_model_learns_on_a_gpu_as_it_does_elsewhere(tmp_path):
+def test_a_model_learns_on_a_gpu_as_on_a_cpu(tmp_path):
     made = on_gpu(tmp_path, max_steps=400, validate_every=400, batch_tokens=800, precision="tf32",
                   learning_rate=0.005, report_every=100, pairs=4000)  # fmt: skip
     assert train(made, SilentReport()).best >= 90

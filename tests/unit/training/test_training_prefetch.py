@@ -9,7 +9,7 @@ import pytest
 from regard.training.prefetch import prefetch
 
 
-def test_items_come_in_order_and_a_few_are_made_in_advance():
+def test_prefetched_items_come_in_order_and_in_bounded_number():
     made = []
 
     def numbers():
@@ -26,7 +26,7 @@ def test_items_come_in_order_and_a_few_are_made_in_advance():
     assert made == list(range(9))
 
 
-def test_an_error_comes_where_it_happened():
+def test_a_prefetch_error_is_raised_at_its_position():
     def numbers():
         yield 1
         raise ValueError("no more")
@@ -37,7 +37,7 @@ def test_an_error_comes_where_it_happened():
         next(items)
 
 
-def test_the_thread_ends_when_nobody_takes_any_more():
+def test_the_prefetch_thread_ends_with_its_consumer():
     before = threading.active_count()
     items = prefetch(count(), 2)
     next(items)
@@ -46,7 +46,7 @@ def test_the_thread_ends_when_nobody_takes_any_more():
     assert threading.active_count() == before
 
 
-def test_what_is_being_made_when_nobody_takes_any_more_is_waited_for():
+def test_closing_waits_for_an_item_in_preparation():
     """A thread that is still at work when Python ends takes the whole process down with it."""
     begun, made = threading.Event(), []
 
@@ -64,5 +64,5 @@ def test_what_is_being_made_when_nobody_takes_any_more_is_waited_for():
     assert made == [1]
 
 
-def test_what_ends_ends():
+def test_an_exhausted_iterator_ends():
     assert list(prefetch(iter([1, 2, 3]))) == [1, 2, 3]

@@ -71,7 +71,7 @@ def told(report, clock):
         report.end_validation(20, ValidationResult(93.44, APPLES), 95.0)
 
 
-def test_lines_are_written_every_so_many_updates_and_for_each_validation():
+def test_log_lines_are_printed_periodically_and_for_each_validation():
     file, clock = io.StringIO(), Clock()
     told(LogLines(config(), "exact", file, clock), clock)
     assert file.getvalue().splitlines() == [
@@ -91,7 +91,7 @@ def test_a_validation_without_a_sample_and_the_loss_of_the_dev_lines():
     assert file.getvalue().splitlines()[-1] == "step 20/100 · dev loss 1.235 (best 1.200)"
 
 
-def test_lines_go_to_stderr_and_a_listener_who_left_stops_nothing(capsys):
+def test_log_lines_go_to_stderr_and_a_closed_pipe_stops_nothing(capsys):
     class Gone(io.StringIO):
         def write(self, text):
             raise BrokenPipeError
@@ -104,7 +104,7 @@ def test_lines_go_to_stderr_and_a_listener_who_left_stops_nothing(capsys):
     assert err.count("\n") == 3
 
 
-def test_silence_is_silent(capsys):
+def test_quiet_progress_prints_nothing(capsys):
     told(SilentReport(), Clock())
     assert capsys.readouterr() == ("", "")
 
@@ -115,7 +115,7 @@ def last_frame(terminal):
     return [line.rstrip() for line in ESCAPE.sub("", text).splitlines()]
 
 
-def test_the_bar_ends_with_all_it_knows():
+def test_the_bar_ends_with_its_last_figures():
     terminal, clock = Terminal(), Clock()
     told(ProgressBar(config(), "exact", terminal, clock), clock)
     assert last_frame(terminal) == [
@@ -182,7 +182,7 @@ def broken_off(report):
     return streams
 
 
-def test_the_bar_is_closed_whatever_happens(capsys):
+def test_the_bar_is_closed_after_an_error_too(capsys):
     terminal = Terminal()
     bar = ProgressBar(config(), "exact", terminal)
     stdout, stderr = sys.stdout, sys.stderr
@@ -193,7 +193,7 @@ def test_the_bar_is_closed_whatever_happens(capsys):
     assert capsys.readouterr() == ("", "")
 
 
-def test_what_others_write_to_stderr_appears_above_the_bar(monkeypatch, capsys):
+def test_other_stderr_output_appears_above_the_bar(monkeypatch, capsys):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     with ProgressBar(config(), "exact") as bar:
@@ -205,7 +205,7 @@ def test_what_others_write_to_stderr_appears_above_the_bar(monkeypatch, capsys):
     assert capsys.readouterr().out == "an output\n"
 
 
-def test_a_bar_for_a_terminal_and_lines_for_all_else(monkeypatch):
+def test_a_terminal_gets_a_bar_and_other_outputs_get_lines(monkeypatch):
     def chosen(file, quiet=False):
         return type(make_report(config(), "exact", quiet=quiet, file=file))
 
@@ -250,7 +250,7 @@ def notebook(monkeypatch):
     return shown
 
 
-def test_a_notebook_has_a_bar_where_it_has_widgets(monkeypatch):
+def test_a_notebook_with_widgets_has_a_bar(monkeypatch):
     monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
     monkeypatch.setattr("regard.training.progress_bar.find_spec", lambda name: None)
     assert type(make_report(config(), "exact", quiet=False)) is LogLines
@@ -267,7 +267,7 @@ def test_a_notebook_has_a_bar_where_it_has_widgets(monkeypatch):
     assert any(text.startswith("step 42/100") and "took 0:00" in text for text in texts)
 
 
-def test_several_are_told_in_their_order_and_all_are_closed():
+def test_several_listeners_are_notified_in_order_and_all_are_closed():
     files, clock = [io.StringIO(), io.StringIO()], Clock()
     lines = [LogLines(config(), "exact", file, clock) for file in files]
     told(CompositeReport(lines), clock)
@@ -308,7 +308,7 @@ def written(folder):
     return {n: [(e.step, e.value) for e in events.Scalars(n)] for n in events.Tags()["scalars"]}
 
 
-def test_curves_are_drawn_where_tensorboard_is_installed(monkeypatch, tmp_path):
+def test_curves_are_logged_if_tensorboard_is_installed(monkeypatch, tmp_path):
     if find_spec("tensorboard") is None:
         module = types.ModuleType("torch.utils.tensorboard")
         module.SummaryWriter = SummaryWriter
@@ -331,14 +331,14 @@ def test_curves_are_drawn_where_tensorboard_is_installed(monkeypatch, tmp_path):
     }
 
 
-def test_without_tensorboard_nothing_is_drawn_and_nothing_fails(monkeypatch, tmp_path):
+def test_missing_tensorboard_logs_no_curves_and_fails_nothing(monkeypatch, tmp_path):
     # what is None there cannot be imported
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
     told(TensorBoardReport(tmp_path / "curves"), Clock())
     assert not (tmp_path / "curves").exists()
 
 
-def test_a_training_tells_how_it_goes(tmp_path):
+def test_training_reports_its_progress(tmp_path):
     made, _, _ = job(tmp_path, max_steps=3, validate_every=2, report_every=2, batch_tokens=100)
     made = type(made)(**{**vars(made), "validate": lambda model: ValidationResult(50.0, APPLES)})
     file = io.StringIO()

@@ -36,7 +36,7 @@ def test_a_damaged_state_is_named(folder):
             folder.progress()
 
 
-def test_a_state_of_somebody_else_is_named(folder):
+def test_a_state_of_another_program_is_named(folder):
     save_file({"x": zeros(2)}, folder.state)
     with pytest.raises(ModelFileError, match="no metadata of regard"):
         folder.recipe()

@@ -81,7 +81,7 @@ def installed():
 
 
 @pytest.mark.parametrize("number", BOTH)
-def test_the_first_signal_is_a_question(number, handlers):
+def test_the_first_signal_requests_a_stop(number, handlers):
     file = io.StringIO()
     with catch_stop_signals(file) as stop:
         assert not stop()
@@ -114,7 +114,7 @@ def insisted(first, second):
 
 
 @pytest.mark.parametrize("first", BOTH)
-def test_the_second_signal_is_an_order(first, handlers):
+def test_the_second_signal_stops_at_once(first, handlers):
     error, then = insisted(first, signal.SIGINT)
     assert isinstance(error, KeyboardInterrupt)
     assert then == handlers
@@ -134,13 +134,13 @@ def test_a_line_that_cannot_be_written_stops_nothing():
         assert stop()
 
 
-def test_handlers_come_back_after_a_failure(handlers):
+def test_signal_handlers_are_restored_after_a_failure(handlers):
     with pytest.raises(ZeroDivisionError), catch_stop_signals():
         raise ZeroDivisionError
     assert installed() == handlers
 
 
-def test_in_another_thread_nobody_asks(handlers):
+def test_signals_are_not_handled_in_another_thread(handlers):
     found = []
 
     def work():
@@ -179,7 +179,7 @@ def whole(tmp_path_factory):
     return digest(folder / "model.regard")
 
 
-def test_a_run_that_is_asked_to_stop_saves_and_ends_in_the_same_bytes(tmp_path, whole):
+def test_a_stopped_and_resumed_run_ends_in_the_same_bytes(tmp_path, whole):
     with started(tmp_path) as process:
         # at neither step would it save anyway
         for number, step in ((signal.SIGINT, 2), (signal.SIGTERM, 7)):
@@ -193,7 +193,7 @@ def test_a_run_that_is_asked_to_stop_saves_and_ends_in_the_same_bytes(tmp_path, 
     assert digest(tmp_path / "model.regard") == whole
 
 
-def test_a_second_signal_in_a_long_validation_stops_at_once_and_hurts_nothing(tmp_path, whole):
+def test_a_second_signal_in_a_long_validation_stops_at_once_without_loss(tmp_path, whole):
     with started(tmp_path, slow=6) as process:
         wait_for(process, "validating\n")
         before = digest(tmp_path / "state.safetensors")

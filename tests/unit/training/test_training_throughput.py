@@ -45,7 +45,7 @@ def test_the_time_left_counts_updates_and_validations_to_come():
     assert paced(Clock(), 10).seconds_left() == 90 * 0.5
 
 
-def test_nobody_knows_the_time_left_before_the_first_update():
+def test_the_time_left_is_unknown_before_the_first_update():
     assert paced(Clock(), 0).seconds_left() is None
     assert paced(Clock(), 0, first=7).seconds_left() is None
 
@@ -85,7 +85,7 @@ def test_the_loss_is_the_mean_of_recent_words():
     assert pace.loss == 0.5
 
 
-def test_the_speed_leaves_validations_out():
+def test_the_speed_excludes_validations():
     clock = Clock()
     pace = paced(clock, 21)
     assert pace.tokens_per_second == 200

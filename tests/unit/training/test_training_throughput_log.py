@@ -41,7 +41,7 @@ def written(folder):
     return [json.loads(line) for line in (folder / "throughput.jsonl").read_text().splitlines()]
 
 
-def test_the_pace_is_written_every_so_many_updates_without_validations_in_it(tmp_path):
+def test_throughput_is_logged_periodically_without_validation_time(tmp_path):
     told(tmp_path, 0, 9)
     assert written(tmp_path) == [
         {"step": 4, "seconds": 2.0, "tokens_per_second": 200.0},
@@ -50,7 +50,7 @@ def test_the_pace_is_written_every_so_many_updates_without_validations_in_it(tmp
     ]
 
 
-def test_a_run_that_goes_on_forgets_what_it_does_again_and_counts_on(tmp_path):
+def test_a_resumed_run_drops_repeated_log_entries_and_counts_on(tmp_path):
     told(tmp_path, 0, 9)
     # killed in the middle of a line, saved at update 6
     with open(tmp_path / "throughput.jsonl", "a") as file:
@@ -64,13 +64,13 @@ def test_a_run_that_goes_on_forgets_what_it_does_again_and_counts_on(tmp_path):
     ]
 
 
-def test_a_run_that_begins_has_no_pace_behind_it(tmp_path):
+def test_a_new_run_has_no_earlier_throughput(tmp_path):
     told(tmp_path, 0, 9)
     told(tmp_path, 0, 4)
     assert written(tmp_path) == [{"step": 4, "seconds": 2.0, "tokens_per_second": 200.0}]
 
 
-def test_the_log_has_the_samples_with_their_weights_and_the_recipe_of_the_score(tmp_path):
+def test_the_log_has_samples_with_weights_and_the_score_signature(tmp_path):
     made, _, _ = job(tmp_path, max_steps=2, validate_every=2, report_every=1, batch_tokens=100)
     found = ValidationResult(50.0, SAMPLE, SAMPLE._replace(output="B"), "exact|nrefs:1")
     made = type(made)(**{**vars(made), "validate": lambda model: found})
@@ -99,7 +99,7 @@ def test_the_log_has_the_samples_with_their_weights_and_the_recipe_of_the_score(
     assert [entry["step"] for entry in written(tmp_path)] == [1, 2]
 
 
-def test_a_run_that_is_forgotten_leaves_nothing_for_a_report(tmp_path):
+def test_a_reset_log_leaves_nothing_for_a_report(tmp_path):
     names = ("log.jsonl", "throughput.jsonl", "dev.jsonl", "summary.json", "state.safetensors")
     for name in (*names, "settings.toml"):
         (tmp_path / name).write_text("")
@@ -107,7 +107,7 @@ def test_a_run_that_is_forgotten_leaves_nothing_for_a_report(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["settings.toml"]
 
 
-def test_a_log_of_an_earlier_version_goes_on(tmp_path):
+def test_a_log_of_an_earlier_version_is_continued(tmp_path):
     lines = [{"step": step, "tokens_per_second": 10.0, "seconds": 2.0 * step} for step in (1, 2, 3)]
     (tmp_path / "pace.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     clock = Clock()

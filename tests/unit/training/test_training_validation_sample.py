@@ -14,7 +14,7 @@ from regard.training.validation_sample import fit_cells, sample_line
 ISOLATES = "\u2068", "\u2069"
 
 
-def test_a_right_output_stands_alone_and_a_wrong_one_with_the_right():
+def test_a_correct_sample_is_one_line_and_a_wrong_one_has_its_reference():
     assert sample_line(ValidationSample("up", "down", "down"), 80) == "up → down"
     assert (
         sample_line(ValidationSample("man", "women", "woman"), 80) == "man → woman (right: women)"
@@ -22,7 +22,7 @@ def test_a_right_output_stands_alone_and_a_wrong_one_with_the_right():
     assert sample_line(ValidationSample("man", "women", ""), 80) == "man → ∅ (right: women)"
 
 
-def test_lines_that_do_not_fit_share_the_room_and_show_where_they_part():
+def test_long_samples_share_the_width_and_include_their_first_difference():
     sample = ValidationSample("q" * 30, "w" * 40 + "right", "w" * 40 + "wrong")
     # 50 cells less 13 of the frame: 9 each for …www and five letters, 19 for the source
     assert sample_line(sample, 50) == f"{'q' * 18}… → …wwwwrong (right: …wwwright)"
@@ -47,7 +47,7 @@ def test_lines_that_do_not_fit_share_the_room_and_show_where_they_part():
         ("[bold]x", "[bold]x"),
     ],
 )
-def test_what_a_terminal_would_obey_or_hide_is_shown(line, expected):
+def test_control_and_invisible_characters_are_displayed(line, expected):
     assert visible_line(line) == expected
 
 
@@ -61,7 +61,7 @@ def test_a_text_is_cut_by_cells_and_never_between_a_letter_and_its_marks():
     assert fit_cells("e\u0301e\u0301", 2) == "e\u0301e\u0301"
 
 
-def test_arabic_keeps_its_direction_to_itself():
+def test_arabic_is_isolated():
     first, last = ISOLATES
     sample = ValidationSample("أنا أحب التفاح", "我喜欢苹果", "我喜欢苹果")
     assert sample_line(sample, 80) == f"{first}أنا أحب التفاح{last} → 我喜欢苹果"

@@ -38,7 +38,7 @@ def by_small_steps(model, source, words):
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_it_is_the_gradient_of_each_word(name):
+def test_influence_is_the_gradient_of_each_token(name):
     model = saved(name).model.double()
     source, words = [4, 7, 9, 5], [6, 4, 11, 5, 8, 4, 9, 6, 7, 12]
     assert len(words) > NUM_COPIES
@@ -46,7 +46,7 @@ def test_it_is_the_gradient_of_each_word(name):
     np.testing.assert_allclose(found, by_small_steps(model, source, words), atol=1e-5)
 
 
-def test_nothing_moved_the_target_of_a_blank_line():
+def test_a_blank_line_has_no_influence():
     translator = Translator(saved())
     with pytest.raises(InputError) as caught:
         translator.influence(translator.translate(" "))
@@ -54,7 +54,7 @@ def test_nothing_moved_the_target_of_a_blank_line():
 
 
 @pytest.mark.parametrize("name", ["cho2014", "vaswani2017"])
-def test_a_translation_is_told_what_moved_it(name):
+def test_a_translation_has_its_influence(name):
     translator = Translator(saved(name))
     answer = translator.translate("abcdef", beam_size=3)
     moved = translator.influence(answer)

@@ -34,7 +34,7 @@ def forced(saved, line, words):
 
 @pytest.mark.parametrize("beam_size", [1, 4])
 @pytest.mark.parametrize("name", SIZES)
-def test_a_translation_tells_tokens_scores_and_looks_that_are_the_models(name, beam_size):
+def test_a_translation_has_the_models_tokens_scores_and_attention(name, beam_size):
     model = saved(name)
     for line, found in zip(
         LINES, Translator(model).translate(LINES, beam_size=beam_size), strict=True
@@ -66,7 +66,7 @@ def test_a_translation_tells_tokens_scores_and_looks_that_are_the_models(name, b
 
 
 @pytest.mark.parametrize("name", ["luong2015", "bahdanau2015"])
-def test_source_tokens_stand_in_reading_order_also_where_the_model_reads_backwards(name):
+def test_source_tokens_are_in_reading_order_for_reversed_sources_too(name):
     backwards = saved(name)
     if name == "bahdanau2015":
         config = replace(
@@ -88,7 +88,7 @@ def test_source_tokens_stand_in_reading_order_also_where_the_model_reads_backwar
         np.testing.assert_allclose(one.attention, other.attention[:, ::-1], atol=1e-6)
 
 
-def test_a_line_gives_one_translation_and_lines_a_list():
+def test_a_line_gives_a_translation_and_a_list_gives_a_list():
     translator = Translator(saved())
     (only,) = translator.translate(["abc"])
     assert translator.translate("abc").text == only.text == str(only)
@@ -96,7 +96,7 @@ def test_a_line_gives_one_translation_and_lines_a_list():
     assert [x.text for x in translator.translate(iter(["abc", "abc"]))] == [only.text] * 2
 
 
-def test_a_blank_line_gives_nothing_and_keeps_its_place():
+def test_a_blank_line_has_an_empty_translation_at_its_place():
     translator = Translator(saved())
     told = []
     found = translator.translate(["abc", "", " \t", "\u2028", "cab"], progress=told.append)
@@ -110,7 +110,7 @@ def test_a_blank_line_gives_nothing_and_keeps_its_place():
     assert sum(told) == 5
 
 
-def test_a_blank_line_is_its_own_best_where_several_are_asked_for():
+def test_a_blank_line_has_one_empty_alternative():
     for line, found in zip("a c", Translator(saved()).translate(list("a c"), nbest=3), strict=True):
         first = found.alternatives[0]
         assert (first.source, first.text, first.rank_score) == (line, found.text, found.rank_score)
@@ -119,7 +119,7 @@ def test_a_blank_line_is_its_own_best_where_several_are_asked_for():
     assert Translator(saved()).translate(" ").alternatives == ()
 
 
-def test_the_attention_of_equals_is_the_same_in_any_company():
+def test_the_attention_of_equal_lines_is_the_same_in_any_batch():
     translator = Translator(saved("vaswani2017"))
     alone = translator.translate("gjgjg", beam_size=3)
     among = translator.translate([*LINES, "a" * 20], beam_size=3, batch_size=2)[4]
@@ -189,20 +189,20 @@ def test_loading_unpickles_nothing(tmp_path):
     assert found.token_scores == Translator(saved()).translate("abc").token_scores
 
 
-def test_what_is_saved_again_is_the_same_file(tmp_path):
+def test_a_loaded_and_saved_model_is_the_same_file(tmp_path):
     first, second = tmp_path / "first", tmp_path / "second"
     save_model(first, saved())
     regard.load(str(first)).save(str(second))
     assert first.read_bytes() == second.read_bytes()
 
 
-def test_a_line_that_is_no_text_is_refused_by_its_number():
+def test_a_line_that_is_not_a_string_is_refused_by_its_number():
     with pytest.raises(InputError) as caught:
         Translator(saved()).translate(["abc", None])
     assert str(caught.value) == "line 2 is of type NoneType; it must be text."
 
 
-def test_the_two_sides_of_a_model_can_be_reached():
+def test_both_sides_of_a_model_are_accessible():
     model = saved()
     translator = Translator(model)
     assert (translator.source, translator.target) == (model.source, model.target)

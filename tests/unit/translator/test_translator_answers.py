@@ -27,7 +27,7 @@ def test_a_sample_is_drawn_once_also_by_a_model_that_keeps_five_hypotheses():
     assert [x.token_scores for x in cold] == [x.token_scores for x in greedy]
 
 
-def test_a_choice_of_words_to_draw_from_needs_drawing(translator):
+def test_top_k_and_top_p_require_sampling(translator):
     would = "but temperature is 0, which samples nothing. Use temperature = 1."
     ask = translator.translate
     assert refusal(ConfigError, ask, "a", top_k=3) == f"search: top_k is 3, {would}"
@@ -56,13 +56,13 @@ def test_the_rank_is_the_score_divided_by_a_power_of_the_length(translator, leng
         assert found.score == sum(found.token_scores)
 
 
-def test_a_second_opinion_ranks_by_the_models_own_penalty():
+def test_rescoring_ranks_by_the_models_own_length_penalty():
     half = Translator(saved("luong2015", length_penalty=0.5))
     (found,) = half.rescore([("abc", "klm")])
     assert found.rank_score == pytest.approx(sum(found.token_scores) / 2)
 
 
-def test_of_several_ways_to_write_a_text_the_best_is_an_alternative():
+def test_the_best_of_several_tokenizations_of_a_text_is_an_alternative():
     # "kl" can be written as one symbol and as two
     sides = side(SOURCE), side([*TARGET, "kl"])
     model = saved("luong2015", sides=sides)
@@ -88,7 +88,7 @@ def test_of_several_ways_to_write_a_text_the_best_is_an_alternative():
     assert fewer
 
 
-def test_what_cannot_be_gone_through_is_refused(translator):
+def test_lines_that_are_not_iterable_are_refused(translator):
     assert refusal(InputError, translator.translate, None) == (
         "lines is of type NoneType; it must be text or a list of lines."
     )
@@ -105,7 +105,7 @@ def test_candidates_are_counted(translator, candidates):
 
 
 @pytest.mark.parametrize("pin", [{"a": 2}, {0: "b"}, {0.5: 1}, {0: None}])
-def test_a_pin_is_of_numbers(translator, pin):
+def test_a_pin_consists_of_numbers(translator, pin):
     assert refusal(InputError, translator.translate, "abc", pin=pin) == (
         f"pin is {pin}; it must map a step, from 0, to a source token from 0 to 2."
     )
@@ -130,7 +130,7 @@ def test_a_pair_alone_is_no_list_of_pairs(translator):
     assert translator.rescore([["abc", "klm"]])[0].text == "klm"
 
 
-def test_lines_of_many_askers_are_answered_together_as_each_would_be_alone():
+def test_batched_requests_are_translated_as_single_ones():
     translator = Translator(saved())
     ways = [
         {},

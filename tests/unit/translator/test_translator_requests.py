@@ -17,7 +17,7 @@ from regard.translator import Translator, select_device
 from small_models import LOOKS, SIZES, SOURCE, TARGET, saved, side
 
 
-def test_alternatives_are_the_best_first_and_all_different(translator):
+def test_alternatives_are_sorted_and_unique(translator):
     for line in LINES:
         found = translator.translate(line, nbest=4, min_length=2)
         scores = [x.score / len(x.token_scores) for x in found.alternatives]
@@ -31,7 +31,7 @@ def test_alternatives_are_the_best_first_and_all_different(translator):
     assert translator.translate("abc", beam_size=4).alternatives == ()
 
 
-def test_so_many_hypotheses_are_kept_as_alternatives_are_asked_for():
+def test_the_beam_is_at_least_as_wide_as_nbest():
     three = Translator(saved("luong2015", beam_size=3))
     wide = three.translate("abc", nbest=2, min_length=2).alternatives
     assert [x.text for x in wide] == [
@@ -43,7 +43,7 @@ def test_so_many_hypotheses_are_kept_as_alternatives_are_asked_for():
     )
 
 
-def test_candidates_are_what_the_model_would_have_liked_best_at_each_position(translator):
+def test_candidates_are_the_likeliest_tokens_at_each_position(translator):
     found = translator.translate("abc", candidates=3)
     assert len(found.candidates) == len(found.token_scores)
     for place, (token, score) in enumerate(
@@ -59,7 +59,7 @@ def test_candidates_are_what_the_model_would_have_liked_best_at_each_position(tr
     assert translator.translate("abc").candidates == ()
 
 
-def test_the_tree_is_all_that_the_search_kept(translator):
+def test_the_tree_has_every_hypothesis_of_the_search(translator):
     found = translator.translate("abc", beam_size=3, nbest=2, tree=True, max_length=4)
     ends = [branch for branch in found.tree if branch.token == "</s>" and branch.in_nbest]
     assert len(ends) == 2
@@ -86,20 +86,20 @@ def test_a_prefix_is_what_every_output_begins_with(translator, beam_size):
     assert translator.translate("abc", prefix="tuk", max_length=2).text == "tuk"
 
 
-def test_a_prefix_is_cut_as_the_targets_are():
+def test_a_prefix_is_tokenized_as_targets_are():
     sides = side(SOURCE), side([*TARGET, "rr"], Whitespace())
     translator = Translator(saved("luong2015", sides=sides))
     assert translator.translate("abc", prefix="rr k", max_length=3).tokens[:2] == ("rr", "k")
 
 
-def test_what_the_model_never_writes_can_be_no_prefix_and_need_not_be_banned(translator):
+def test_tokens_outside_the_vocabulary_cannot_be_prefixes_or_banned(translator):
     sentence = "'x', which is no token of the targets. Use one that is."
     assert refusal(InputError, translator.translate, "a", prefix="kx") == f"prefix is {sentence}"
     assert refusal(InputError, translator.translate, "a", banned=["x"]) == f"banned is {sentence}"
 
 
 @pytest.mark.parametrize("name", LOOKS)
-def test_a_pinned_step_looks_at_its_source_token_alone(name):
+def test_a_pinned_step_has_all_weight_on_its_source_token(name):
     translator = Translator(saved(name))
     free = translator.translate("abcde", min_length=4)
     pinned = translator.translate("abcde", min_length=4, pin={1: 3, 2: 0})
@@ -114,7 +114,7 @@ def test_a_pinned_step_looks_at_its_source_token_alone(name):
     assert np.abs(pinned.layers[3:T] - free.layers[3:T]).max() > 1e-4
 
 
-def test_a_pin_must_be_there(translator):
+def test_a_pin_outside_the_source_is_refused(translator):
     problem = "it must map a step, from 0, to a source token from 0 to 2."
     for pin in ({0: 3}, {0: -1}, {-1: 0}):
         ((step, token),) = pin.items()
@@ -127,7 +127,7 @@ def test_a_pin_must_be_there(translator):
     )
 
 
-def test_banned_symbols_are_never_written(translator):
+def test_banned_tokens_are_never_generated(translator):
     written = {token for x in translator.translate(LINES, min_length=5) for token in x.tokens}
     banned = sorted(written & set(TARGET))[:2]
     assert banned
@@ -143,7 +143,7 @@ def test_an_output_may_have_to_be_as_long_as_its_source(translator):
         assert all("stopped" not in note for x in found for note in x.notes)
 
 
-def test_unknown_symbols_are_copied_from_where_the_model_looked_or_marked():
+def test_unknown_tokens_are_copied_by_attention_or_marked():
     unknown = {"banned": list(TARGET), "min_length": 5, "max_length": 5}
     for name in LOOKS:
         found = Translator(saved(name)).translate("aXbYc", **unknown)
@@ -156,7 +156,7 @@ def test_unknown_symbols_are_copied_from_where_the_model_looked_or_marked():
     )
 
 
-def test_a_source_that_is_too_long_is_cut_and_noted(translator):
+def test_a_source_that_is_too_long_is_truncated_and_noted(translator):
     long, cut = translator.translate(["abcdefghij" * 2 + "j" * 10, "abcdefghij" * 2])
     assert long.source_tokens == cut.source_tokens == tuple("abcdefghij" * 2)
     assert long.token_scores == cut.token_scores
@@ -177,7 +177,7 @@ def test_a_model_with_fewer_positions_reads_no_more_than_those():
     assert found.notes[0].startswith("The source has 50 tokens; only the first 40 ")
 
 
-def test_an_output_that_reached_its_greatest_length_is_noted(translator):
+def test_an_output_at_its_maximum_length_is_noted(translator):
     stopped = translator.translate("abc", max_length=3, min_length=3)
     assert stopped.notes == ("The output was stopped at the maximum length, 3 tokens.",)
     ended = Translator(saved("cho2014")).translate("ghij")
@@ -185,7 +185,7 @@ def test_an_output_that_reached_its_greatest_length_is_noted(translator):
     assert ended.notes == ()
 
 
-def test_a_source_of_unknown_symbols_alone_is_translated_and_noted(translator):
+def test_a_source_of_unknown_tokens_alone_is_translated_and_noted(translator):
     found = translator.translate("XYZ", max_length=2)
     assert (
         found.notes[0]
@@ -195,7 +195,7 @@ def test_a_source_of_unknown_symbols_alone_is_translated_and_noted(translator):
     assert not any("guess" in note for note in translator.translate("XaZ").notes)
 
 
-def test_models_vote_by_the_mean_of_their_probabilities():
+def test_an_ensemble_averages_probabilities():
     one, other = saved("luong2015", seed=1), saved("vaswani2017", seed=2)
     found = Translator(one, other).translate(LINES, min_length=2)
     for line, both in zip(LINES, found, strict=True):
@@ -211,7 +211,7 @@ def test_models_vote_by_the_mean_of_their_probabilities():
         np.testing.assert_allclose(both.token_scores, again.token_scores, atol=1e-5)
 
 
-def test_models_of_other_vocabularies_cannot_vote(tmp_path):
+def test_models_with_different_vocabularies_cannot_be_an_ensemble(tmp_path):
     save_model(tmp_path / "a", saved())
     save_model(tmp_path / "b", saved("cho2014"))
     save_model(tmp_path / "c", saved(sides=(side(SOURCE), side("xyz"))))
@@ -226,7 +226,7 @@ def test_models_of_other_vocabularies_cannot_vote(tmp_path):
     )
 
 
-def test_settings_are_refused_with_their_sentence(translator):
+def test_invalid_settings_are_refused_with_a_message(translator):
     assert refusal(ConfigError, translator.translate, "a", beam=3, depth=1) == (
         "search: Unknown setting beam. The settings are beam_size, nbest, length_penalty, stop, "
         "max_length, "
@@ -244,7 +244,7 @@ def test_settings_are_refused_with_their_sentence(translator):
     )
 
 
-def test_what_is_not_said_is_the_models_own_setting():
+def test_unset_options_are_the_models_own_settings():
     own = Translator(saved("luong2015", beam_size=3, length_penalty=0.5, min_length=4))
     plain = Translator(saved("luong2015"))
     said = {"beam_size": 3, "length_penalty": 0.5, "min_length": 4}
@@ -264,7 +264,7 @@ class Shouts(Constraint):
         log_probs[..., self.target.encode("rstu")] = NEG_INF
 
 
-def test_a_constraint_is_one_of_its_own_and_nothing_is_imported_for_it(translator):
+def test_a_constraint_of_a_loaded_module_needs_no_import(translator):
     lines = [*LINES, "ihgf"]
     free = translator.translate(lines, min_length=5)
     ways = {"min_length": 5, "constraint": f"{__name__}:Shouts"}
@@ -295,7 +295,7 @@ def test_a_constraint_is_one_of_its_own_and_nothing_is_imported_for_it(translato
     assert "antigravity" not in sys.modules
 
 
-def test_an_old_name_of_a_setting_is_its_new_one_and_is_warned_of(translator):
+def test_an_old_name_of_a_setting_works_with_a_warning(translator):
     for line in ("abab", "aab"):
         with pytest.warns(RenamedSettingWarning, match="search.constraint = .repetition_pattern"):
             old = translator.translate(line, same_pattern=True)
@@ -319,7 +319,7 @@ def test_options_can_be_checked_without_a_line():
     )
 
 
-def test_samples_are_drawn_by_the_seed(translator):
+def test_samples_depend_on_the_seed(translator):
     def drawn(seed):
         found = translator.translate(LINES, temperature=1.5, seed=seed)
         return [x.text for x in found]
@@ -330,7 +330,7 @@ def test_samples_are_drawn_by_the_seed(translator):
 
 @pytest.mark.parametrize("beam_size", [1, 4])
 @pytest.mark.parametrize("name", SIZES)
-def test_a_second_opinion_is_the_first_one(name, beam_size):
+def test_rescoring_returns_the_scores_of_the_search(name, beam_size):
     translator = Translator(saved(name))
     found = translator.translate(LINES, beam_size=beam_size, unknown="mark", min_length=1)
     again = translator.rescore((x.source, x.text) for x in found)
@@ -344,7 +344,7 @@ def test_a_second_opinion_is_the_first_one(name, beam_size):
             assert other.layers is None
 
 
-def test_a_target_can_be_scored_as_tokens_and_may_be_nothing(translator):
+def test_a_target_may_be_tokens_and_may_be_empty(translator):
     sides = side(SOURCE), side([*TARGET, "kl"], Whitespace())
     symbols = Translator(saved("luong2015", sides=sides))
     apart, joined = symbols.rescore([("abc", ["k", "l"]), ("abc", ["kl"])])
@@ -355,7 +355,7 @@ def test_a_target_can_be_scored_as_tokens_and_may_be_nothing(translator):
     assert nothing.attention.shape == (1, 3)
 
 
-def test_what_cannot_be_scored_is_refused(translator):
+def test_an_invalid_scoring_request_is_refused(translator):
     assert refusal(InputError, translator.rescore, [("abc", "k"), (" ", "k")]) == (
         "source 2 is blank; it must contain text. Remove the pair."
     )
@@ -370,7 +370,7 @@ def test_what_cannot_be_scored_is_refused(translator):
 
 
 @pytest.mark.parametrize("name", ["meta", "tpu", "cuda:99", ""])
-def test_a_device_must_be_here(name, tmp_path):
+def test_a_device_must_be_available(name, tmp_path):
     save_model(tmp_path / "m", saved())
     said = refusal(ConfigError, regard.load, tmp_path / "m", device=name)
     assert said.startswith(f"settings: device is {name}; it must be one of this machine: cpu")

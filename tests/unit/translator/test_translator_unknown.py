@@ -26,7 +26,7 @@ def copied(unsure):
     return found
 
 
-def test_what_moved_a_copy_is_what_moved_the_unknown_symbol(unsure, copied):
+def test_the_influence_on_a_copy_is_that_on_the_unknown_token(unsure, copied):
     marked = unsure.translate("abcj", beam_size=2, unknown="mark")
     assert marked.text == "�" * 9
     assert np.array_equal(unsure.influence(copied), unsure.influence(marked))
@@ -34,7 +34,7 @@ def test_what_moved_a_copy_is_what_moved_the_unknown_symbol(unsure, copied):
     assert not np.allclose(unsure.influence(copied), unsure.influence(spelled), atol=1e-3)
 
 
-def test_a_translation_is_scored_again_as_what_it_is(unsure, copied):
+def test_a_translation_rescores_to_its_own_score(unsure, copied):
     (again,) = unsure.rescore([copied])
     np.testing.assert_allclose(again.token_scores, copied.token_scores, atol=1e-5)
     assert (again.tokens, again.text) == (copied.tokens, copied.text)
@@ -47,7 +47,7 @@ def test_a_translation_is_scored_again_as_what_it_is(unsure, copied):
     assert letters.score < copied.score - 1
 
 
-def test_a_prefix_may_hold_the_unknown_symbol(unsure, copied):
+def test_a_prefix_may_have_the_unknown_token(unsure, copied):
     assert copied.known_tokens == (None,) * 9
     again = unsure.translate("abcj", prefix=copied.known_tokens[:4])
     np.testing.assert_allclose(again.token_scores[:4], copied.token_scores[:4], atol=1e-5)
@@ -62,7 +62,7 @@ def test_the_old_name_of_the_known_tokens_still_works_and_names_the_new_one(copi
         assert copied.symbols == copied.known_tokens
 
 
-def test_json_says_where_an_unknown_symbol_stands_and_nothing_where_none_does(unsure, copied):
+def test_json_marks_unknown_tokens_if_there_are_any(unsure, copied):
     assert json.loads(json.dumps(copied.to_json()))["unknown"] == [True] * 9
     several = unsure.translate("abcj", prefix=["c", None], max_length=2, nbest=2).to_json()
     assert several["unknown"] == several["alternatives"][0]["unknown"] == [False, True]
@@ -71,7 +71,7 @@ def test_json_says_where_an_unknown_symbol_stands_and_nothing_where_none_does(un
     assert "unknown" not in plain["alternatives"][0]
 
 
-def test_what_is_banned_is_not_copied_either(unsure, copied):
+def test_a_banned_token_is_not_copied_either(unsure, copied):
     banned = copied.tokens[0]
     found = unsure.translate("abcj", beam_size=2, banned=[banned])
     assert any(found.unknown)
@@ -84,7 +84,7 @@ def test_what_is_banned_is_not_copied_either(unsure, copied):
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_a_long_target_is_scored_in_pieces_of_which_few_numbers_are_held(name, monkeypatch):
+def test_a_long_target_is_scored_in_chunks_of_bounded_memory(name, monkeypatch):
     translator = Translator(saved(name))
     pair = ("abcde", "klmnopqrstu" * 3)
     (whole,) = translator.rescore([pair])

@@ -14,18 +14,18 @@ SOURCE, TARGET = ("我", "爱", "苹", "果"), ("i", "love", "⏎")
 WEIGHTS = [[0.5, 0.25, 0.25, 0.0], [0.0, 0.125, 0.0, 0.875], [0.25, 0.25, 0.25, 0.25]]
 
 
-def test_a_token_looked_most_at_its_largest_weight_and_the_first_of_equals():
+def test_a_token_links_to_its_largest_weight_and_the_first_of_equals():
     alignment = Alignment(SOURCE, TARGET, np.array(WEIGHTS))
     assert [alignment.largest(row) for row in range(3)] == [0, 3, 0]
     assert alignment.pharaoh() == "0-0 3-1 0-2"
 
 
-def test_the_end_mark_can_be_left_out_of_the_pairs():
+def test_eos_can_be_left_out_of_the_pairs():
     alignment = Alignment(SOURCE, TARGET, np.array(WEIGHTS))
     assert alignment.pharaoh(rows=2) == "0-0 3-1"
 
 
-def test_a_token_that_looked_at_nothing_has_no_pair():
+def test_a_token_without_weights_has_no_pair():
     alignment = Alignment(("a", "b"), ("x", "y"), np.array([[0.0, 0.0], [0.0, 1.0]]))
     assert alignment.largest(0) is None
     assert alignment.pharaoh() == "1-1"
@@ -35,7 +35,7 @@ def test_a_token_that_looked_at_nothing_has_no_pair():
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-def test_json_has_every_number_as_it_was(dtype):
+def test_json_has_every_number_exactly(dtype):
     weights = np.array(WEIGHTS, dtype=dtype) / dtype(3)
     told = json.loads(json.dumps(Alignment(SOURCE, TARGET, weights).to_json()))
     assert told["source"] == list(SOURCE)
@@ -43,7 +43,7 @@ def test_json_has_every_number_as_it_was(dtype):
     assert (np.array(told["weights"], dtype=dtype) == weights).all()
 
 
-def test_what_it_was_made_from_can_change_and_it_cannot():
+def test_an_attention_map_is_immutable_and_copies_its_inputs():
     weights = np.array(WEIGHTS, dtype=np.float32)
     alignment = Alignment(list(SOURCE), list(TARGET), weights)
     weights[0, 0] = 0
@@ -54,7 +54,7 @@ def test_what_it_was_made_from_can_change_and_it_cannot():
         alignment.weights[0, 0] = 1
 
 
-def test_plain_lists_and_whole_numbers_do():
+def test_plain_lists_and_integers_are_accepted():
     assert Alignment(("a",), ("x",), [[1]]).to_json()["weights"] == [[1.0]]
 
 
@@ -93,7 +93,7 @@ def test_plain_lists_and_whole_numbers_do():
         ([["a"]], "weights = [['a']], but it must be an array of numbers"),
     ],
 )
-def test_what_is_no_attention_is_refused(weights, sentence):
+def test_invalid_attention_is_refused(weights, sentence):
     with pytest.raises(InputError) as refused:
         Alignment(SOURCE, TARGET, weights)
     assert str(refused.value) == sentence
@@ -103,7 +103,7 @@ def test_weights_may_be_off_by_rounding():
     assert Alignment(("a",), ("x",), np.array([[1.001]])).largest(0) == 0
 
 
-def test_importing_the_room_imports_no_torch():
+def test_importing_the_package_imports_no_torch():
     script = (
         "import sys, regard.viz.alignment, regard.viz.terminal_heatmap, regard.viz.html_heatmap\n"
         "print('torch' in sys.modules)"

@@ -17,7 +17,7 @@ def contrast(a, b):
     return (light + 0.05) / (dark + 0.05)
 
 
-def test_the_ramp_goes_from_violet_to_yellow_and_is_cut_outside():
+def test_the_color_ramp_goes_from_violet_to_yellow_and_is_clamped():
     assert ramp(0) == ramp(-0.01) == (68, 1, 84)
     assert ramp(0.5) == (33, 145, 140)
     assert ramp(1) == ramp(1.01) == (253, 231, 37)
@@ -32,21 +32,21 @@ def test_more_weight_is_always_lighter():
     assert len(set(contrasts)) == 201
 
 
-def test_letters_stand_out_on_every_color():
+def test_letters_have_contrast_on_every_color():
     for step in range(1001):
         background = ramp(step / 1000)
         assert contrast(background, ink(background)) >= 4.5
 
 
-def test_percentages_are_rounded_and_nothing_is_nothing():
+def test_percentages_are_rounded_and_zero_is_blank():
     assert [percent(x) for x in (0.0, 0.004, 0.006, 0.123, 1.0)] == ["", "", "1", "12", "100"]
 
 
-def test_colors_are_written_as_pages_have_them():
+def test_colors_are_written_as_in_css():
     assert css((68, 1, 84)) == "#440154"
 
 
-def test_of_256_colors_the_nearest_is_taken_and_letters_stand_out_on_it():
+def test_the_nearest_of_256_colors_is_used_with_contrast():
     # 16 + 36 r + 6 g + b, with steps at 0, 95, 135, 175, 215 and 255
     assert nearest_of_256((0, 0, 0)) == (16, (0, 0, 0))
     assert nearest_of_256((255, 255, 255)) == (231, (255, 255, 255))

@@ -72,7 +72,7 @@ def test_each_cell_names_its_two_tokens():
     assert rows[0][1][1]["title"].startswith("我 → \u2068أحب\u2069: ")
 
 
-def test_labels_find_their_own_direction_and_the_table_keeps_its_order():
+def test_labels_have_their_own_direction_and_the_table_keeps_its_order():
     table = Table(to_html(Alignment(SOURCE, TARGET, WEIGHTS)))
     labels = [attributes for tag, attributes in table.tags if tag == "th"]
     assert len(labels) == 7
@@ -93,7 +93,7 @@ def test_labels_take_the_pages_colors_and_cells_bring_both_of_theirs():
     assert light[1]["style"].startswith("background:#fde725;color:#000000;")
 
 
-def test_tokens_cannot_leave_their_cells():
+def test_tokens_are_escaped():
     hostile = (
         "<script>alert(1)</script>",
         '"onmouseover="x',
@@ -109,7 +109,7 @@ def test_tokens_cannot_leave_their_cells():
     assert all(set(attributes) <= allowed for _, attributes in table.tags[1:])
 
 
-def test_nothing_is_fetched_or_run():
+def test_pictures_load_and_run_nothing():
     text = to_html(Alignment(SOURCE, TARGET, WEIGHTS))
     assert not re.search(r"<script|<link|<style|src=|href=|url\(|https?:|\bon\w+=", text)
 
@@ -124,7 +124,7 @@ tokens = st.lists(st.text(st.characters(), max_size=9), min_size=1, max_size=4)
 
 @CASES
 @given(tokens, tokens, st.randoms(use_true_random=False))
-def test_any_tokens_make_a_whole_table_with_their_numbers(source, target, random):
+def test_any_tokens_give_a_complete_table_with_their_numbers(source, target, random):
     weights = np.array([[random.random() for _ in source] for _ in target])
     text = to_html(Alignment(source, target, weights))
     text.encode()

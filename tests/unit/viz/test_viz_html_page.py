@@ -46,7 +46,7 @@ def test_the_numbers_on_a_page_are_the_weights_to_the_last_digit():
     assert found == WEIGHTS.astype(float).ravel().tolist()
 
 
-def test_a_page_has_both_lines_and_says_what_it_shows():
+def test_a_page_has_both_lines_and_a_description():
     text = page(caption=INFLUENCE)
     texts = Page(text).texts
     assert "\u2068أحب <b>\u2069" in texts
@@ -56,7 +56,7 @@ def test_a_page_has_both_lines_and_says_what_it_shows():
     assert "أحب <b> → i & you" in texts
 
 
-def test_a_page_fetches_and_runs_nothing_and_forbids_it_too():
+def test_a_page_loads_and_runs_nothing_and_forbids_it():
     text = page()
     assert not re.search(r"<script|<link|<img|src=|href=|url\(|@import|https?:|\bon\w+=", text)
     tags = Page(text).tags
@@ -64,7 +64,7 @@ def test_a_page_fetches_and_runs_nothing_and_forbids_it_too():
     assert policy == ["default-src 'none'; style-src 'unsafe-inline'"]
 
 
-def test_a_page_is_for_phones_and_for_dark_rooms_and_names_its_language():
+def test_a_page_supports_phones_and_dark_mode_and_names_its_language():
     text = page()
     tags = Page(text).tags
     assert ("html", {"lang": "en"}) in tags
@@ -74,7 +74,7 @@ def test_a_page_is_for_phones_and_for_dark_rooms_and_names_its_language():
     assert "@media (prefers-color-scheme: dark)" in text
 
 
-def test_a_title_cannot_leave_its_place():
+def test_a_title_is_escaped():
     text = document("</title><script>\x00", "<p>body</p>")
     assert "<title>&lt;/title&gt;&lt;script&gt;␀</title>" in text
     assert "<main>\n<p>body</p>\n</main>" in text

@@ -76,14 +76,14 @@ def test_the_same_weights_are_the_same_bytes(kind):
     assert to_image(ENGLISH, kind, ("a b", "x")) == to_image(ENGLISH, kind, ("a b", "x"))
 
 
-def test_a_pdf_has_its_letters_as_text():
+def test_a_pdf_has_its_labels_as_text():
     content = to_image(ENGLISH, "pdf")
     assert content.startswith(b"%PDF-")
     assert b"DejaVuSans" in content
     assert b"CreationDate" not in content
 
 
-def test_a_dollar_or_a_backslash_is_no_formula():
+def test_a_dollar_or_a_backslash_is_not_a_formula():
     # as formulas, the second and the lines would be refused
     hostile = ("$", "$\\frac$", "a_b", "\\frac", "{", "%")
     for source, target in (hostile, "abcdef"), ("abcdef", hostile):
@@ -96,16 +96,16 @@ def test_arabic_and_combining_letters_are_drawn_without_a_warning():
     assert to_image(Alignment(tokens, tokens, np.eye(4)), "png", ("أُحِبّ", "e\u0301")) != b""
 
 
-def test_what_nobody_has_a_letter_for_is_written_as_a_number():
+def test_a_character_without_a_glyph_is_written_as_its_code_point():
     tokens = ("\ue000", "\U000f0000")
     assert to_image(Alignment(tokens, ("x",), [[0.5, 0.5]]), "png") != b""
 
 
-def test_nothing_to_look_at_is_a_picture_too():
+def test_empty_attention_is_a_picture_too():
     assert to_image(Alignment((), ("■",), np.zeros((1, 0))), "png") != b""
 
 
-def test_without_matplotlib_it_says_what_would_do(monkeypatch):
+def test_a_missing_matplotlib_gets_an_install_hint(monkeypatch):
     # what is None there cannot be imported
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(InputError) as refused:
@@ -126,7 +126,7 @@ def having(monkeypatch, **installed):
     monkeypatch.setattr(fonts, "_find_new_fonts", lambda: known.update(names))
 
 
-def test_only_fonts_that_add_letters_are_taken(monkeypatch):
+def test_only_fonts_that_add_glyphs_are_used(monkeypatch):
     having(monkeypatch, Some_Font="我", Other="我爱", Noto_Sans_Thai="ส", Unused="é")
     assert fonts.font_families("abc") == ["DejaVu Sans"]
     # the one that has most of what is left first
@@ -159,9 +159,7 @@ def test_chinese_is_drawn_as_the_text_around_it(monkeypatch):
         ("我ส", "ส, 我 (Thai and Chinese characters)", "fonts-noto-cjk fonts-noto-core"),
     ],
 )
-def test_letters_that_no_font_has_are_named_with_what_to_install(
-    monkeypatch, text, letters, package
-):
+def test_characters_without_a_font_are_named_with_a_remedy(monkeypatch, text, letters, package):
     having(monkeypatch)
     with pytest.raises(InputError) as refused:
         fonts.font_families("abc" + text)
@@ -171,18 +169,18 @@ def test_letters_that_no_font_has_are_named_with_what_to_install(
     )
 
 
-def test_joiners_and_variation_selectors_need_no_letter_of_their_own(monkeypatch):
+def test_joiners_and_variation_selectors_need_no_glyph(monkeypatch):
     having(monkeypatch)
     assert fonts.font_families("a\u200db\ufe0f\u2068c\u2069\n") == ["DejaVu Sans"]
 
 
-def test_a_font_of_boxes_is_no_font():
+def test_a_font_of_boxes_is_ignored():
     assert not any("lastresort" in name.lower().replace(" ", "") for name in fonts._installed())
     assert fonts._characters("Last Resort High-Efficiency") == frozenset()
 
 
 @pytest.mark.skipif(not CJK.exists(), reason="apt-get install fonts-noto-cjk to draw Chinese")
-def test_chinese_becomes_letters_and_no_boxes():
+def test_chinese_is_drawn_in_glyphs_without_boxes():
     assert fonts.font_families("我爱吃苹果")[:2] == ["DejaVu Sans", "Noto Sans CJK SC"]
     images = []
     for token in ("我", "爱", "一"):

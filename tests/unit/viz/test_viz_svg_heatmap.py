@@ -41,7 +41,7 @@ def test_the_numbers_are_the_weights_to_the_last_digit():
     assert all(np.float32(value) == WEIGHTS[at] for at, value in found.items())
 
 
-def test_cells_stand_in_rows_of_targets_and_columns_of_sources():
+def test_rows_are_targets_and_columns_are_sources():
     picture = read(to_svg(Alignment(("a", "b"), ("x", "y"), np.array([[1.0, 0.0], [0.25, 0.75]]))))
     places = {}
     for cell in picture.iter(f"{SVG}g"):
@@ -57,26 +57,26 @@ def test_cells_stand_in_rows_of_targets_and_columns_of_sources():
     assert (places[x1, y2][0], places[x2, y2][0]) == (0.25, 0.75)
 
 
-def test_percentages_are_written_in_their_cells():
+def test_cells_have_percentages():
     picture = read(to_svg(Alignment(("a", "b"), ("x",), np.array([[0.004, 0.87]]))))
     cells = [cell.find(f"{SVG}text") for cell in picture.iter(f"{SVG}g")]
     assert [None if text is None else text.text for text in cells] == [None, "87"]
 
 
-def test_tokens_stand_as_labels_and_right_to_left_ones_keep_to_themselves():
+def test_tokens_are_labels_and_right_to_left_ones_are_isolated():
     found = labels(read(to_svg(Alignment(SOURCE, TARGET, WEIGHTS))))
     assert found[:3] == list(SOURCE)
     assert {"\u2068أحب\u2069", "<b>&\"'", "e\u0301", "■"} <= set(found)
 
 
-def test_the_lines_stand_above_and_what_it_is_below():
+def test_both_lines_are_above_and_the_caption_is_below():
     picture = read(to_svg(Alignment(("a",), ("x",), [[1]]), ("أحب", "i love"), INFLUENCE))
     assert labels(picture)[:2] == ["\u2068أحب\u2069", "→ i love"]
     assert " ".join(labels(picture)).endswith(INFLUENCE)
     assert picture.find(f"{SVG}title").text == "\u2068أحب\u2069 → i love"
 
 
-def test_a_screen_reader_is_told_the_largest_weight_of_each_row():
+def test_a_screen_reader_gets_the_largest_weight_of_each_row():
     alignment = Alignment(("a", "b"), ("x", "y"), np.array([[0.25, 0.75], [0.0, 0.0]]))
     assert describe(alignment, "It.") == "It. x: most b, 75%. y: nothing."
     picture = read(to_svg(alignment, caption="It."))
@@ -85,7 +85,7 @@ def test_a_screen_reader_is_told_the_largest_weight_of_each_row():
     assert picture.find(f"{SVG}desc").text == "It. x: most b, 75%. y: nothing."
 
 
-def test_long_labels_rise_and_stay_inside():
+def test_long_labels_are_rotated_and_stay_inside():
     long = "internationalization"
     # eleven columns fill more than the least width
     picture = read(to_svg(Alignment((*"abcdefghijk", long), ("x",), np.eye(1, 12))))
@@ -99,7 +99,7 @@ def test_long_labels_rise_and_stay_inside():
     assert all(node.get("transform") is None for node in level.iter(f"{SVG}text"))
 
 
-def test_a_long_token_is_cut_in_its_label_and_whole_in_its_title():
+def test_a_long_token_is_truncated_in_its_label_and_whole_in_its_title():
     token = "a" * 30
     picture = read(to_svg(Alignment((token,), ("x",), [[1]])))
     assert "a" * 23 + "…" in labels(picture)
@@ -117,7 +117,7 @@ def test_the_same_weights_are_the_same_bytes():
     assert to_svg(alignment, ("a", "b")) == to_svg(alignment, ("a", "b"))
 
 
-def test_nothing_is_fetched_or_run():
+def test_pictures_load_and_run_nothing():
     text = to_svg(Alignment(("<script>x</script>", '" onload="x'), ("x",), [[0.5, 0.5]]))
     bare = text.replace("http://www.w3.org/2000/svg", "")
     assert not re.search(r"<script|href|url\(|https?:|<image|<foreignObject", bare)
@@ -125,7 +125,7 @@ def test_nothing_is_fetched_or_run():
     assert not {name for name in attributes if name.startswith("on")}
 
 
-def test_nothing_to_look_at_is_a_picture_too():
+def test_empty_attention_is_a_picture_too():
     assert weights(read(to_svg(Alignment((), ("■",), np.zeros((1, 0)))))) == {}
     assert weights(read(to_svg(Alignment(("a",), (), np.zeros((0, 1)))))) == {}
 
@@ -136,7 +136,9 @@ tokens = st.lists(anything, min_size=1, max_size=4)
 
 @CASES
 @given(tokens, tokens, st.lists(anything, max_size=2), st.randoms(use_true_random=False))
-def test_any_tokens_and_lines_make_whole_xml_with_their_numbers(source, target, lines, random):
+def test_any_tokens_and_lines_give_well_formed_xml_with_their_numbers(
+    source, target, lines, random
+):
     drawn = np.array([[random.random() for _ in source] for _ in target])
     found = weights(read(to_svg(Alignment(source, target, drawn), lines).encode()))
     assert found == {at: drawn[at] for at in np.ndindex(drawn.shape)}

@@ -42,7 +42,7 @@ def diagonal(source, target=None):
     return Alignment(tuple(source), tuple(target), np.eye(len(target), len(source)))
 
 
-def test_a_picture_in_shades():
+def test_a_heatmap_can_be_drawn_in_shades():
     weights = [
         [1.0, 0.0, 0.0, 0.0, 0.0],
         [0.0, 0.75, 0.25, 0.0, 0.0],
@@ -70,7 +70,7 @@ def test_a_shade_is_the_nearest_of_five():
 
 @pytest.mark.parametrize("width", [80, 36])
 @pytest.mark.parametrize("texts", TEXTS.values(), ids=TEXTS)
-def test_columns_stand_under_their_labels(texts, width):
+def test_columns_are_below_their_labels(texts, width):
     header, *rows = render(diagonal(texts), color=False, width=width).splitlines()
     labels = [label for label in re.split(" +", header) if label]
     assert len(labels) == len(texts)
@@ -81,7 +81,7 @@ def test_columns_stand_under_their_labels(texts, width):
 
 
 @pytest.mark.parametrize("texts", TEXTS.values(), ids=TEXTS)
-def test_rows_begin_their_cells_at_one_place_in_color_too(texts):
+def test_cells_of_all_rows_are_aligned_in_color_too(texts):
     text = render(diagonal(texts), color=True, width=80)
     header, *rows = text.splitlines()
     starts = {cells(row[: row.index("\x1b")]) for row in rows[: len(texts)]}
@@ -130,7 +130,7 @@ def test_columns_that_do_not_fit_are_counted():
     assert len(re.findall(PAINT, render(diagonal("a" * 20, "b"), color=True, width=30))) == 14 + 5
 
 
-def test_labels_that_are_cut_are_spelled_out_below():
+def test_truncated_labels_are_written_out_below():
     source = ("the", "internationalization", "of", "extraordinarily", "苹果苹果苹果")
     lines = render(diagonal(source, ("unbelievably",)), color=False, width=42).splitlines()
     assert lines[:4] == [
@@ -143,14 +143,14 @@ def test_labels_that_are_cut_are_spelled_out_below():
     assert lines == ["         a", "unbelie… ███", "rows: 1 unbelievably", "", lines[-1]]
 
 
-def test_labels_are_isolated_where_one_runs_from_right_to_left():
+def test_labels_are_isolated_if_one_runs_from_right_to_left():
     header, *rows = render(diagonal(["i", "حب"]), color=False, width=80).splitlines()
     assert header == "   \u2068i\u2069   \u2068حب\u2069"
     assert rows[:2] == [" \u2068i\u2069 ███", "\u2068حب\u2069     ███"]
     assert "\u2068" not in render(diagonal(["i", "爱"]), color=False, width=80)
 
 
-def test_without_a_width_it_is_the_terminals(monkeypatch):
+def test_the_default_width_is_the_terminals(monkeypatch):
     alignment = diagonal("a" * 50, "b")
     monkeypatch.setenv("COLUMNS", "42")
     assert render(alignment, color=False) == render(alignment, color=False, width=42)
@@ -163,7 +163,7 @@ def test_a_terminal_is_never_narrower_than_the_key():
 
 
 @pytest.mark.parametrize("color", [True, False])
-def test_nothing_to_look_at_is_no_error(color):
+def test_empty_attention_is_not_an_error(color):
     assert render(Alignment((), ("⏎",), np.zeros((1, 0))), color=color, width=80) == "\n⏎"
     assert render(Alignment(("a",), (), np.zeros((0, 1))), color=color, width=80) == " a"
 
@@ -179,7 +179,7 @@ tokens = st.lists(st.text(max_size=12) | st.sampled_from(["苹果", "حب", "é"
 
 @CASES
 @given(tokens, tokens, st.integers(0, 90), st.booleans(), st.randoms(use_true_random=False))
-def test_any_tokens_make_whole_cells_within_the_width(source, target, width, color, random):
+def test_any_tokens_give_complete_cells_within_the_width(source, target, width, color, random):
     weights = np.array([[random.random() for _ in source] for _ in target])
     alignment = Alignment(source, target, weights.reshape(len(target), len(source)))
     text = render(alignment, color=color, width=width)

@@ -119,7 +119,7 @@ def page(folder, **options):
     return Page(to_report(read_run(write(folder / "m.run", **options))).encode().decode())
 
 
-def test_points_of_the_curves_are_what_was_logged(tmp_path):
+def test_points_of_the_curves_are_the_logged_numbers(tmp_path):
     titles = page(tmp_path).titles
     assert [t for t in titles if t.startswith("update ")] == [
         *("update 10: 2.500", "update 20: 1.250", "update 30: 0.750"),
@@ -132,7 +132,7 @@ def test_points_of_the_curves_are_what_was_logged(tmp_path):
     ) in titles
 
 
-def test_a_curve_stands_where_its_numbers_are():
+def test_a_curve_is_drawn_at_its_numbers():
     text = draw_chart(Chart("x", [(0, 0.0), (50, 5.0), (100, 10.0)]))
     (points,) = re.findall(r'<polyline class="curve" points="([^"]+)"', text)
     (x1, y1), (x2, y2), (x3, y3) = (map(float, p.split(",")) for p in points.split())
@@ -143,7 +143,7 @@ def test_a_curve_stands_where_its_numbers_are():
     assert y1 > y3
 
 
-def test_many_points_are_averaged_and_it_says_so():
+def test_many_points_are_averaged_with_a_note():
     points = [(step, float(step % 2)) for step in range(1, 301)]
     found, each = downsample(points)
     assert (len(found), each) == (150, 2)
@@ -176,14 +176,14 @@ def test_axes_have_round_numbers(low, high, expected):
         ("cer", 100.0, ["50", "100", "150"]),
     ],
 )
-def test_no_score_is_drawn_where_none_can_be(tmp_path, metric, score, expected):
+def test_no_score_is_drawn_without_scores(tmp_path, metric, score, expected):
     log = [{"step": 20, "score": score, "best": score, "metric": metric}]
     text = to_report(read_run(write(tmp_path / "m.run", **{"log.jsonl": lines(log)})))
     (figure,) = re.findall(r"<figure><figcaption>\w+ on the validation set.*?</figure>", text)
     assert re.findall(r'text-anchor="end">([\d.]+)<', figure) == expected
 
 
-def test_the_head_says_how_far_it_came_and_by_which_recipe(tmp_path):
+def test_the_head_has_progress_and_signature(tmp_path):
     texts = page(tmp_path).texts
     assert "finished after 30 updates of at most 30" in texts
     assert "40 at update 20, of 2 validations" in texts
@@ -199,7 +199,7 @@ def test_the_head_says_how_far_it_came_and_by_which_recipe(tmp_path):
         ("f1a9", "1,200 for training, 1 source for validation (the same pairs)"),
     ],
 )
-def test_pairs_that_were_learned_from_are_not_said_to_be_held_out(tmp_path, dev, told):
+def test_training_pairs_are_not_called_held_out(tmp_path, dev, told):
     summary = {"train_pairs": 1200, "dev_sources": 1, "pairs": "f1a9", "dev": dev}
     found = page(tmp_path, **{"summary.json": json.dumps(summary)})
     assert told in found.texts
@@ -207,7 +207,7 @@ def test_pairs_that_were_learned_from_are_not_said_to_be_held_out(tmp_path, dev,
     assert ["fingerprint of the validation pairs", dev] in found.rows
 
 
-def test_settings_fingerprints_and_scores_are_there_with_their_recipes(tmp_path):
+def test_the_tables_have_settings_fingerprints_and_signatures(tmp_path):
     rows = page(tmp_path).rows
     assert ["12.50", "cer", "cer|unit:character"] in rows
     assert ["fingerprint of the pairs", "f1a9"] in rows
@@ -227,7 +227,7 @@ def test_errors_are_counted_by_the_length_of_the_source(tmp_path):
     ]
 
 
-def test_the_worst_lines_come_first_and_right_ones_not_at_all(tmp_path):
+def test_the_worst_lines_come_first_without_correct_ones(tmp_path):
     text = to_report(read_run(write(tmp_path / "m.run")))
     rows = [row for row in Page(text).rows if re.search(r"^\d of \d$", row[-1])]
     assert rows == [
@@ -258,7 +258,7 @@ def test_moments_are_spread_from_first_to_last():
     assert evenly_spaced([1, 2], 8) == [1, 2]
 
 
-def test_a_report_fetches_and_runs_nothing(tmp_path):
+def test_a_report_loads_and_runs_nothing(tmp_path):
     text = to_report(read_run(write(tmp_path / "m.run")))
     assert not re.search(r"<script|<link|<img|src=|href=|url\(|@import|https?:|\bon\w+=", text)
     assert "Content-Security-Policy" in text
@@ -275,7 +275,7 @@ def test_every_table_has_a_caption_and_every_picture_a_title(tmp_path):
     assert set(pictures) == {"<title>"}
 
 
-def test_a_run_that_is_not_finished_tells_what_there_is(tmp_path):
+def test_an_unfinished_run_has_a_partial_report(tmp_path):
     found = page(tmp_path, finished=False)
     assert "not finished: update 30 of at most 30" in found.texts
     # what stands there is of an earlier end
@@ -283,7 +283,7 @@ def test_a_run_that_is_not_finished_tells_what_there_is(tmp_path):
     assert "Scores" not in found.texts
 
 
-def test_a_run_that_has_just_begun_has_a_report_too(tmp_path):
+def test_a_new_run_has_a_report_too(tmp_path):
     missing = ("log.jsonl", "throughput.jsonl", "dev.jsonl", "summary.json", "state.safetensors")
     recipe = json.dumps({"recipe": {"pairs": "f1a9"}})
     found = page(tmp_path, **dict.fromkeys(missing), **{"prepared.json": recipe})
@@ -293,7 +293,7 @@ def test_a_run_that_has_just_begun_has_a_report_too(tmp_path):
     assert ["fingerprint of the pairs", "f1a9"] in found.rows
 
 
-def test_what_is_damaged_is_named_and_the_rest_is_told(tmp_path):
+def test_a_damaged_file_is_named_and_the_rest_is_reported(tmp_path):
     found = page(
         tmp_path,
         **{
@@ -312,7 +312,7 @@ def test_what_is_damaged_is_named_and_the_rest_is_told(tmp_path):
     assert "update 30: 0.750" in found.titles
 
 
-def test_what_is_no_number_is_no_point(tmp_path):
+def test_a_value_that_is_not_a_number_is_not_drawn(tmp_path):
     strange = ["NaN", "Infinity", "-Infinity", "1" + "0" * 400, '"1"', "null"]
     logged = "".join(f'{{"step": 5, "loss": {x}, "rate": 1, "tokens": 1}}\n' for x in strange)
     found = page(tmp_path, **{"log.jsonl": logged + lines(LOG[:1])})
@@ -344,7 +344,7 @@ def test_an_older_log_without_attention_is_drawn_without_it(tmp_path):
         ("m.regard", "It is a file; it must be the folder of a run. Use {folder}/m.run."),
     ],
 )
-def test_what_is_no_run_is_refused(tmp_path, name, problem):
+def test_a_folder_that_is_not_a_run_is_refused(tmp_path, name, problem):
     write(tmp_path / "m.run")
     (tmp_path / "empty").mkdir()
     for file in ("a.txt", "m.regard"):
@@ -366,7 +366,7 @@ names = sorted({name for entry in LOG for name in entry} | {"source_length", "ed
 
 @CASES
 @given(st.lists(st.dictionaries(st.sampled_from(names), json_values, max_size=4), max_size=4))
-def test_whatever_stands_in_the_files_there_is_a_whole_page(tmp_path, changes):
+def test_any_contents_of_the_files_give_a_complete_page(tmp_path, changes):
     broken = [{**entry, **change} for entry, change in zip(LOG, changes, strict=False)]
     rows = [{**entry, **change} for entry, change in zip(LINES, changes, strict=False)]
     summary = {"scores": changes, "dev_sources": changes}

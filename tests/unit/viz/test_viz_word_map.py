@@ -7,7 +7,7 @@ import numpy as np
 from regard.viz.word_map import to_word_map
 
 
-def test_words_stand_in_their_order_and_one_far_out_leaves_the_others_apart():
+def test_points_keep_their_order_and_an_outlier_does_not_merge_the_others():
     places = np.array([[0.0, 3.0], [1.0, 2.0], [1000.0, 2.5]])
     drawn = to_word_map(["a", "b", "<c>"], places, "three")
     found = [tuple(map(float, xy)) for xy in re.findall(r'cx="([\d.]+)" cy="([\d.]+)"', drawn)]
