@@ -102,8 +102,8 @@ def find(kind: Kind, name: str) -> Extension | None:
 
 def decoder_of(config: object) -> Extension | None:
     """Return the registered decoder whose config this is."""
-    names_of_it = (name for name, cls in decoder_configs.items() if type(config) is cls)
-    return next((_extensions["decoder"][name] for name in names_of_it), None)
+    matching_names = (name for name, cls in decoder_configs.items() if type(config) is cls)
+    return next((_extensions["decoder"][name] for name in matching_names), None)
 
 
 def _registration(kind: Kind, name: str) -> Callable[[ClassT], ClassT]:
@@ -114,7 +114,7 @@ def _registration(kind: Kind, name: str) -> Callable[[ClassT], ClassT]:
     def register(cls: ClassT) -> ClassT:
         known = _extensions.setdefault(kind, {})
         # a module that is reloaded may register its classes again
-        same = name in known and _qualified(known[name].cls) == _qualified(cls)
+        same = name in known and _qualified_name(known[name].cls) == _qualified_name(cls)
         if name in _reserved.get(kind, set()) or (name in known and not same):
             owner = known[name].module if name in known else "regard"
             problem = f"{owner} has a {kind} of the name {name} already; choose another name"
@@ -125,5 +125,5 @@ def _registration(kind: Kind, name: str) -> Callable[[ClassT], ClassT]:
     return register
 
 
-def _qualified(cls: type) -> tuple[str, str]:
+def _qualified_name(cls: type) -> tuple[str, str]:
     return cls.__module__, cls.__qualname__

@@ -15,7 +15,7 @@ from rich.cells import cell_len
 ELLIPSIS = "…"
 JOINERS = {"\u200c", "\u200d"}
 # categories of what a terminal would obey, hide or refuse to print
-UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+INVISIBLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 # what may not stand in XML either
 NO_CHARACTERS = "\ufffe\uffff"
 SPACES_AT_THE_EDGES = re.compile("^ +| +$")
@@ -23,12 +23,12 @@ SPACES_AT_THE_EDGES = re.compile("^ +| +$")
 
 def visible_token(token: str) -> str:
     """Show control characters, every space, an empty token, a combining mark without a base."""
-    return _visible(token.replace(" ", "␣"), {*UNSEEN, "Zs"})
+    return _visible(token.replace(" ", "␣"), {*INVISIBLE, "Zs"})
 
 
 def visible_line(line: str) -> str:
     """Show control characters, an empty line, and spaces at its edges."""
-    return _visible(SPACES_AT_THE_EDGES.sub(lambda spaces: "␣" * len(spaces[0]), line), UNSEEN)
+    return _visible(SPACES_AT_THE_EDGES.sub(lambda spaces: "␣" * len(spaces[0]), line), INVISIBLE)
 
 
 def escape_invisible(line: str) -> str:
@@ -73,24 +73,24 @@ def arrow_heading(*lines: str) -> str:
     return " → ".join(isolate_right_to_left(escape_invisible(line)) for line in lines)
 
 
-def _visible(text: str, unseen: set[str]) -> str:
+def _visible(text: str, invisible: set[str]) -> str:
     if not text:
         return "∅"
     label = "".join(
         # inside a word, joiners shape its letters
         character
-        if character in JOINERS and 0 < at < len(text) - 1
-        else _visible_character(character, unseen)
-        for at, character in enumerate(text)
+        if character in JOINERS and 0 < i < len(text) - 1
+        else _visible_character(character, invisible)
+        for i, character in enumerate(text)
     )
     # a mark alone would sit on its neighbor
     return label if cell_len(label[0]) else f"◌{label}"
 
 
-def _visible_character(character: str, unseen: set[str]) -> str:
+def _visible_character(character: str, invisible: set[str]) -> str:
     code = ord(character)
     if code < 0x20:
         return chr(0x2400 + code)
-    if character != " " and unicodedata.category(character) in unseen:
+    if character != " " and unicodedata.category(character) in invisible:
         return f"⟨{code:04X}⟩"
     return f"⟨{code:04X}⟩" if character in NO_CHARACTERS else character

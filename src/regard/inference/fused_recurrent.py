@@ -122,8 +122,8 @@ class FusedBahdanauStep(_FusedRecurrentStep):
 
     @staticmethod
     @override
-    def refusal(model: Seq2Seq) -> str | None:
-        return _refusal(model, cast(BahdanauDecoder, model.decoder))
+    def why_not(model: Seq2Seq) -> str | None:
+        return _why_not(model, cast(BahdanauDecoder, model.decoder))
 
     @override
     def step(
@@ -165,9 +165,9 @@ class FusedLuongStep(_FusedRecurrentStep):
 
     @staticmethod
     @override
-    def refusal(model: Seq2Seq) -> str | None:
+    def why_not(model: Seq2Seq) -> str | None:
         decoder = cast(LuongDecoder, model.decoder)
-        return "it is not attentional" if decoder.W_c is None else _refusal(model, decoder)
+        return "it is not attentional" if decoder.W_c is None else _why_not(model, decoder)
 
     @override
     def step(
@@ -183,11 +183,11 @@ class FusedLuongStep(_FusedRecurrentStep):
             x = self.feeding_matmul(state.output, x)
         hidden = self.fused_cell(x, self.recurrent_matmul(state.layers[0].h), state.layers[0])
         products = self.new_state_matmul(hidden.h, self.new_state_bias)
-        query, own = products.split_with_sizes(self.sizes, dim=1)
+        query, state_term = products.split_with_sizes(self.sizes, dim=1)
         query = query if self.sizes[0] else hidden.h
-        addend = torch.cat([own, token_readout], dim=1)
-        joined, weights = self._attend(query, memory, forced_weights, addend)
-        output, readout_part = joined.tensor_split([self.sizes[1]], dim=1)
+        addend = torch.cat([state_term, token_readout], dim=1)
+        projected, weights = self._attend(query, memory, forced_weights, addend)
+        output, readout_part = projected.tensor_split([self.sizes[1]], dim=1)
         output = torch.tanh(output)
         if self.old_state_matmul.output_size:
             readout_part = self.old_state_matmul(state.output, readout_part)
@@ -229,7 +229,7 @@ def _readout_parts(model: Seq2Seq, decoder: BahdanauDecoder | LuongDecoder) -> _
     return _ReadoutParts(parts["previous"], parts["context"], parts["old_state"], new_state, bias)
 
 
-def _refusal(model: Seq2Seq, decoder: BahdanauDecoder | LuongDecoder) -> str | None:
+def _why_not(model: Seq2Seq, decoder: BahdanauDecoder | LuongDecoder) -> str | None:
     if reason := why_not_one_op(decoder.stack, decoder.attention):
         return reason
     if model.target_embedding.positions is not None:

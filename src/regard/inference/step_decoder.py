@@ -91,7 +91,7 @@ class FusedStepDecoder(StepDecoder):
 
     @staticmethod
     @abstractmethod
-    def refusal(model: Seq2Seq) -> str | None:
+    def why_not(model: Seq2Seq) -> str | None:
         """Say why a model of this decoder cannot be stepped so; None if it can."""
 
     @override

@@ -36,7 +36,7 @@ class TableEncoder:
             self.tables = [cell.W(embedded) for cell in cells]
 
     @staticmethod
-    def refusal(model: Seq2Seq) -> str | None:
+    def why_not(model: Seq2Seq) -> str | None:
         """Say why a model's sources cannot be encoded so; None if they can."""
         encoder, embedding = model.encoder, model.source_embedding
         if not isinstance(encoder, RecurrentEncoder):
@@ -59,10 +59,10 @@ class TableEncoder:
             for cell, table, right_to_left in directions
         ]
         states = torch.cat([h for h, _ in scans], dim=-1)
-        ends = [end for _, end in scans]
-        stores = [end.c for end in ends if end.c is not None]
-        c = torch.cat(stores, dim=-1) if stores else None
-        last = HiddenState(torch.cat([end.h for end in ends], dim=-1), c)
+        last_states = [last for _, last in scans]
+        cell_states = [last.c for last in last_states if last.c is not None]
+        c = torch.cat(cell_states, dim=-1) if cell_states else None
+        last = HiddenState(torch.cat([last.h for last in last_states], dim=-1), c)
         return EncoderOutput(states, states, mask, last.h, (last,))
 
     def _scan(

@@ -37,7 +37,8 @@ def run_in_processes(
         for core in range(cores):
             receiver, sender = context.Pipe(duplex=False)
             share = {number: unfinished[number] for number in range(core, len(batches), cores)}
-            process = context.Process(target=_work_on, args=(work, share, sender), daemon=True)
+            arguments = work, share, sender
+            process = context.Process(target=_compute_share, args=arguments, daemon=True)
             process.start()
             sender.close()
             running[receiver] = process
@@ -57,7 +58,7 @@ def run_in_processes(
         yield batch, work(batch)
 
 
-def _work_on(
+def _compute_share(
     work: Callable[[list[int]], Any], share: dict[int, list[int]], sender: Connection
 ) -> None:
     """Compute a share; after an error the caller computes the rest, and raises it there."""

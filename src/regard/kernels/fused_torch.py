@@ -29,19 +29,19 @@ def scaled_dot_attention(
 
     PyTorch promises nothing for a row that may see nothing: here it sees everything, and counts 0.
     """
-    blind = ~mask.any(dim=-1, keepdim=True)
+    all_hidden = ~mask.any(dim=-1, keepdim=True)
     context = functional.scaled_dot_product_attention(
-        query, keys, values, attn_mask=mask | blind, dropout_p=dropout
+        query, keys, values, attn_mask=mask | all_hidden, dropout_p=dropout
     )
-    return context.masked_fill(blind, 0.0)
+    return context.masked_fill(all_hidden, 0.0)
 
 
 def padded_linear(
     x: Float[Tensor, "*B I"], W: Float[Tensor, "O I"], *, bias: Float[Tensor, "O"] | None = None
 ) -> Float[Tensor, "*B O"]:
     """W x + bias in autocast's type, x and W padded with zeros to rows of whole 16 bytes."""
-    low = torch.get_autocast_dtype(x.device.type)
-    x, W = (functional.pad(part.to(low), (0, -x.shape[-1] % ALIGNED_WIDTH)) for part in (x, W))
+    dtype = torch.get_autocast_dtype(x.device.type)
+    x, W = (functional.pad(part.to(dtype), (0, -x.shape[-1] % ALIGNED_WIDTH)) for part in (x, W))
     return functional.linear(x, W, bias)
 
 
@@ -54,7 +54,7 @@ def elman_scan(
     b: Float[Tensor, "D"] | None,
 ) -> Float[Tensor, "B T D"]:
     """Scan `reference.elman_step` over a sequence; PyTorch's second bias stays zero."""
-    states, _ = torch.rnn_tanh(x, h[None], _weights(W, U, b), *_options())
+    states, _ = torch.rnn_tanh(x, h[None], _flat_weights(W, U, b), *_rnn_options())
     return states
 
 
@@ -70,8 +70,8 @@ def gru_after_scan(
 
     PyTorch keeps with z what ours renews: 1 − σ(a) = σ(−a), therefore z's rows change their sign.
     """
-    weights = _weights(_flip_z(W), _flip_z(U), None if b is None else _flip_z(b))
-    states, _ = torch.gru(x, h[None], weights, *_options())
+    weights = _flat_weights(_flip_z(W), _flip_z(U), None if b is None else _flip_z(b))
+    states, _ = torch.gru(x, h[None], weights, *_rnn_options())
     return states
 
 
@@ -123,14 +123,14 @@ def lstm_scan(
     hold = torch.cat([i, -i, rest])  # for i, f, g, o
     x = x if x.is_cuda else x.to(W.dtype)
     x = torch.cat([x, (~mask)[..., None].to(x.dtype)], dim=-1)
-    weights = _weights(torch.cat([W, hold[:, None]], dim=-1), U, b)
+    weights = _flat_weights(torch.cat([W, hold[:, None]], dim=-1), U, b)
     state = [part[None] if x.is_cuda else part[None].to(W.dtype) for part in (h, c)]
     with nullcontext() if x.is_cuda else torch.autocast("cpu", enabled=False):
-        states, _, last_c = torch.lstm(x, state, weights, *_options())
+        states, _, last_c = torch.lstm(x, state, weights, *_rnn_options())
     return states, last_c[0]
 
 
-def _weights(W: Tensor, U: Tensor, b: Tensor | None) -> list[Tensor]:
+def _flat_weights(W: Tensor, U: Tensor, b: Tensor | None) -> list[Tensor]:
     """Return the weights as PyTorch takes them, with zeros for biases that ours does not have.
 
     On a GPU they are one block of memory, since cuDNN would copy them at each call otherwise.
@@ -144,6 +144,6 @@ def _weights(W: Tensor, U: Tensor, b: Tensor | None) -> list[Tensor]:
     return [piece.view_as(weight) for piece, weight in zip(pieces, weights, strict=True)]
 
 
-def _options() -> tuple[bool, int, float, bool, bool, bool]:
+def _rnn_options() -> tuple[bool, int, float, bool, bool, bool]:
     """Biases, one layer, no dropout, training if gradients are on, one direction, batch first."""
     return True, 1, 0.0, torch.is_grad_enabled(), False, True

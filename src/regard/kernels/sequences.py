@@ -17,5 +17,5 @@ def last_visible(
 ) -> Float[Tensor, "B D"]:
     """Return each row's last visible vector, or `otherwise` if nothing is visible."""
     index = (mask.sum(dim=1) - 1).clamp(min=0)
-    ends = x.gather(1, index[:, None, None].expand(-1, 1, x.shape[-1]))[:, 0]
-    return torch.where(mask.any(dim=1)[:, None], ends, otherwise)
+    last = x.gather(1, index[:, None, None].expand(-1, 1, x.shape[-1]))[:, 0]
+    return torch.where(mask.any(dim=1)[:, None], last, otherwise)

@@ -67,9 +67,9 @@ def _tanh(q: Float[Tensor, "b t A"], k: Float[Tensor, "b S A"]) -> Float[Tensor,
 
 def _tiles(q: Float[Tensor, "B T A"], k: Float[Tensor, "B S A"]) -> Iterator[tuple[slice, slice]]:
     """Cut sentences and queries so that a tile holds at most TILE numbers, or one query's."""
-    (B, T, _), query_size = q.shape, k.shape[1] * k.shape[2]
-    queries = min(T, max(1, TILE // max(1, query_size)))
-    rows = min(B, max(1, TILE // max(1, query_size * queries)))
+    (B, T, _), numbers_per_query = q.shape, k.shape[1] * k.shape[2]
+    queries = min(T, max(1, TILE // max(1, numbers_per_query)))
+    rows = min(B, max(1, TILE // max(1, numbers_per_query * queries)))
     for b in range(0, B, rows):
         for t in range(0, T, queries):
             yield slice(b, b + rows), slice(t, t + queries)

@@ -34,7 +34,7 @@ def transpose_contiguous(matrix: Float[Tensor, "P D"]) -> Float[Tensor, "D P"]:
 class Tape(ABC):
     """One cell's part in a recurrence; steps are read and written as views, which are made once."""
 
-    extra: ClassVar[int] = 0
+    num_extra: ClassVar[int] = 0
     """How many times D columns stand between the query and the gates."""
 
     def __init__(
@@ -42,18 +42,18 @@ class Tape(ABC):
         tape: Float[Tensor, "B T P"],
         U: Float[Tensor, "G D"],
         query_size: int,
-        saved_columns: Float[Tensor, "B T D"] | None = None,
+        saved_states: Float[Tensor, "B T D"] | None = None,
     ) -> None:
-        self.tape, self.U, self.saved_columns = tape, U, saved_columns
+        self.tape, self.U, self.saved_states = tape, U, saved_states
         self.D = U.shape[1]
-        gates = query_size + self.extra * self.D
-        self.queries, self.between = tape[..., :query_size], tape[..., query_size:gates]
+        gates = query_size + self.num_extra * self.D
+        self.queries, self.extra_columns = tape[..., :query_size], tape[..., query_size:gates]
         self.gates = tape[..., gates:]
 
     @classmethod
     def empty(cls, x: Float[Tensor, "B T G"], query_size: int, D: int) -> Float[Tensor, "B T P"]:
         """Allocate the buffer of a tape."""
-        return x.new_empty(*x.shape[:2], query_size + cls.extra * D + x.shape[-1])
+        return x.new_empty(*x.shape[:2], query_size + cls.num_extra * D + x.shape[-1])
 
     def products(self) -> list[Product]:
         """Return what the old state is multiplied by, and the columns of the products."""
@@ -144,8 +144,8 @@ class GRUBeforeTape(_GRUTape):
     @override
     def begin_forward(self) -> None:
         super().begin_forward()
-        self.saved_columns = self.tape.new_empty(*self.tape.shape[:2], self.D)
-        self.reset = self.saved_columns.unbind(dim=1)
+        self.saved_states = self.tape.new_empty(*self.tape.shape[:2], self.D)
+        self.reset = self.saved_states.unbind(dim=1)
         self.U_n = transpose_contiguous(self.U[2 * self.D :])
 
     @override
@@ -187,11 +187,11 @@ class GRUBeforeTape(_GRUTape):
 
     @override
     def weight_gradient(self, grad: Tape, old_states: Float[Tensor, "R D"]) -> Float[Tensor, "G D"]:
-        assert self.saved_columns is not None  # noqa: S101
+        assert self.saved_states is not None  # noqa: S101
         rz, n = grad.gates.flatten(0, 1).tensor_split([2 * self.D], dim=1)
         dU = torch.empty_like(self.U)
         torch.mm(rz.T, old_states, out=dU[: 2 * self.D])
-        torch.mm(n.T, self.saved_columns.flatten(0, 1), out=dU[2 * self.D :])
+        torch.mm(n.T, self.saved_states.flatten(0, 1), out=dU[2 * self.D :])
         return dU
 
 
@@ -202,23 +202,23 @@ class GRUAfterTape(_GRUTape):
     Columns: query, u_n, r, z, n.
     """
 
-    extra = 1
+    num_extra = 1
 
     @override
     def products(self) -> list[Product]:
         return [
             Product(self.U[: 2 * self.D], self.gates[..., : 2 * self.D]),
-            Product(self.U[2 * self.D :], self.between),
+            Product(self.U[2 * self.D :], self.extra_columns),
         ]
 
     @override
     def _reset_input(self, old_states: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
-        return self.between
+        return self.extra_columns
 
     @override
     def begin_forward(self) -> None:
         super().begin_forward()
-        self.u_n = self.between.unbind(dim=1)
+        self.u_n = self.extra_columns.unbind(dim=1)
 
     @override
     def step_forward(
@@ -242,7 +242,7 @@ class GRUAfterTape(_GRUTape):
         c: Float[Tensor, "B D"] | None,
     ) -> None:
         super().begin_backward(grad, old_states, c)
-        self.du_n = grad.between.unbind(dim=1)
+        self.du_n = grad.extra_columns.unbind(dim=1)
 
     @override
     def step_backward(
@@ -258,7 +258,7 @@ class GRUAfterTape(_GRUTape):
         dU = torch.empty_like(self.U)
         rz = grad.gates[..., : 2 * self.D].flatten(0, 1)
         torch.mm(rz.T, old_states, out=dU[: 2 * self.D])
-        torch.mm(grad.between.flatten(0, 1).T, old_states, out=dU[2 * self.D :])
+        torch.mm(grad.extra_columns.flatten(0, 1).T, old_states, out=dU[2 * self.D :])
         return dU
 
 
@@ -271,8 +271,8 @@ class LSTMTape(Tape):
 
     @override
     def begin_forward(self) -> None:
-        self.saved_columns = self.tape.new_empty(*self.tape.shape[:2], self.D)
-        self.c = self.saved_columns.unbind(dim=1)
+        self.saved_states = self.tape.new_empty(*self.tape.shape[:2], self.D)
+        self.c = self.saved_states.unbind(dim=1)
         self.all_gates = self.gates.unbind(dim=1)
         self.input_forget = self.gates[..., : 2 * self.D].unbind(dim=1)
         self.i, self.f, self.g, self.o = _steps(self.gates, 4)
@@ -302,10 +302,10 @@ class LSTMTape(Tape):
         old_states: Float[Tensor, "B T D"],
         c: Float[Tensor, "B D"] | None,
     ) -> None:
-        assert c is not None and self.saved_columns is not None  # noqa: S101, PT018
+        assert c is not None and self.saved_states is not None  # noqa: S101, PT018
         i, f, g, o = self.gates.chunk(4, dim=-1)
-        old_c = torch.cat([c[:, None], self.saved_columns[:, :-1]], dim=1)
-        tanh_c = torch.tanh(self.saved_columns)
+        old_c = torch.cat([c[:, None], self.saved_states[:, :-1]], dim=1)
+        tanh_c = torch.tanh(self.saved_states)
         ifg_factor = old_states.new_empty(*old_states.shape[:2], 3, self.D)
         _sigmoid_backward(g, i, grad_input=ifg_factor[:, :, 0])
         _sigmoid_backward(old_c, f, grad_input=ifg_factor[:, :, 1])
@@ -329,14 +329,14 @@ class LSTMTape(Tape):
         dh.zero_()
 
 
-def _steps(gates: Float[Tensor, "B T G"], number: int) -> list[tuple[Tensor, ...]]:
+def _steps(gates: Float[Tensor, "B T G"], num_gates: int) -> list[tuple[Tensor, ...]]:
     """Return each gate's steps."""
-    return [gate.unbind(dim=1) for gate in gates.chunk(number, dim=-1)]
+    return [gate.unbind(dim=1) for gate in gates.chunk(num_gates, dim=-1)]
 
 
-def _adjacent_gates(gates: Float[Tensor, "B T G"], number: int) -> tuple[Tensor, ...]:
+def _adjacent_gates(gates: Float[Tensor, "B T G"], num_gates: int) -> tuple[Tensor, ...]:
     """Return the steps of gates that stand side by side, each [B,number,D]."""
-    return gates.unflatten(-1, (number, -1)).unbind(dim=1)
+    return gates.unflatten(-1, (num_gates, -1)).unbind(dim=1)
 
 
 def _update_factors(

@@ -51,7 +51,7 @@ class _LinearLoss(torch.autograd.Function):
         smoothing: float,
         needs_gradients: bool,
     ) -> Tensor:
-        every_row, rows = x, None
+        full_x, rows = x, None
         if x.device.type in SKIPS_HIDDEN_ROWS:
             rows = visible.nonzero()[:, 0]
             x, target = x[rows], target[rows]
@@ -70,7 +70,7 @@ class _LinearLoss(torch.autograd.Function):
         if grads is not None:
             dx = grads.dx
             if rows is not None:
-                dx = torch.zeros_like(every_row).index_copy_(0, rows, dx)
+                dx = torch.zeros_like(full_x).index_copy_(0, rows, dx)
             ctx.save_for_backward(dx, grads.dweight, grads.dbias)
             ctx.dtype = x.dtype
         return total
@@ -127,6 +127,6 @@ def _logits_gradient(
     dlogits = log_probs.exp_()
     if smoothing:
         dlogits -= smoothing / dlogits.shape[-1]
-    of_target = dlogits.gather(1, target[:, None]) + (smoothing - 1)
-    dlogits.scatter_(1, target[:, None], of_target)
+    target_gradient = dlogits.gather(1, target[:, None]) + (smoothing - 1)
+    dlogits.scatter_(1, target[:, None], target_gradient)
     return dlogits if hidden is None else dlogits.masked_fill_(hidden[:, None], 0.0)

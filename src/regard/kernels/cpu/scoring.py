@@ -106,7 +106,7 @@ class AdditiveScorer(Scorer):
         self.query_size = keys.shape[-1]
         self.v = v
         self.tanh = keys.new_empty(keys.shape)
-        self.rows = self.tanh.flatten(0, 1)
+        self.tanh_rows = self.tanh.flatten(0, 1)
 
     def _write_tanh(self, query: Float[Tensor, "B A"]) -> None:
         """Write tanh(q + key) to `tanh`."""
@@ -115,7 +115,7 @@ class AdditiveScorer(Scorer):
     @override
     def _score(self, query: Float[Tensor, "B A"]) -> None:
         self._write_tanh(query)
-        torch.mv(self.rows, self.v, out=self.scores.view(-1))
+        torch.mv(self.tanh_rows, self.v, out=self.scores.view(-1))
 
     @override
     def _begin_backward(self, weights: Float[Tensor, "B T S"]) -> None:
@@ -132,7 +132,7 @@ class AdditiveScorer(Scorer):
         dquery: Float[Tensor, "B A"],
     ) -> None:
         self._write_tanh(query)
-        self.dv_sum.addmv_(self.rows.T, dscores.flatten())
+        self.dv_sum.addmv_(self.tanh_rows.T, dscores.flatten())
         # dscore · (1 − tanh²); v is the same for all steps: the sums are multiplied by it
         _tanh_backward(dscores[..., None], self.tanh, grad_input=self.tanh)
         self.dkeys.add_(self.tanh)

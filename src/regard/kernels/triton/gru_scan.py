@@ -48,7 +48,7 @@ class GruScan(torch.autograd.Function):
         for t in range(T):
             x_t = x[:, :, t]
             if reset_after:
-                step_kernels._renew[grid(B, D, R)](
+                step_kernels._gru_after_step[grid(B, D, R)](
                     s.low[t], s.h[t], U, x_t, T * G, mask[:, :, t], T, s.rzn[t], rest[t],
                     s.h[t + 1], s.low[t + 1], B, D, tf32, **tile,
                 )  # fmt: skip

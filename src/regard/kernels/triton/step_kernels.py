@@ -49,7 +49,7 @@ def _gates(
 
 
 @triton.jit
-def _renew(
+def _gru_after_step(
     h_low, h, U, x, x_row, mask, mask_row, rzn, rest, h_next, h_next_low, B, D: tl.constexpr,
     TF32: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
 ):  # fmt: skip
@@ -66,10 +66,10 @@ def _renew(
         k = start + tl.arange(0, BK)
         left = tl.load(h_low + row[:, None] * D + k, mask=(m[:, None] < B) & (k < D), other=0.0)
         at = U + direction * 3 * D * D + n[None, :] * D + k[:, None]
-        there = (n < D) & (k[:, None] < D)
-        u_r = tl.dot(left, tl.load(at, mask=there, other=0.0), u_r, PRECISION)
-        u_z = tl.dot(left, tl.load(at + D * D, mask=there, other=0.0), u_z, PRECISION)
-        u_n = tl.dot(left, tl.load(at + 2 * D * D, mask=there, other=0.0), u_n, PRECISION)
+        in_bounds = (n < D) & (k[:, None] < D)
+        u_r = tl.dot(left, tl.load(at, mask=in_bounds, other=0.0), u_r, PRECISION)
+        u_z = tl.dot(left, tl.load(at + D * D, mask=in_bounds, other=0.0), u_z, PRECISION)
+        u_n = tl.dot(left, tl.load(at + 2 * D * D, mask=in_bounds, other=0.0), u_n, PRECISION)
     inside = (m[:, None] < B) & (n < D)
     at_x = x + row[:, None] * x_row + n
     r = sigmoid(tl.load(at_x, mask=inside, other=0.0).to(tl.float32) + u_r)
@@ -140,11 +140,11 @@ def _pool(
     for start in range(0, S, BS):
         s = start + tl.arange(0, BS)
         alpha = tl.load(weights + b * weights_row + s, mask=s < S, other=0.0)[:, None]
-        there = (s[:, None] < S) & (d < D)
+        in_bounds = (s[:, None] < S) & (d < D)
         at = values + (b * S + s[:, None]) * (3 * D) + d
-        t_r += alpha * tl.load(at, mask=there, other=0.0).to(tl.float32)
-        t_z += alpha * tl.load(at + D, mask=there, other=0.0).to(tl.float32)
-        t_n += alpha * tl.load(at + 2 * D, mask=there, other=0.0).to(tl.float32)
+        t_r += alpha * tl.load(at, mask=in_bounds, other=0.0).to(tl.float32)
+        t_z += alpha * tl.load(at + D, mask=in_bounds, other=0.0).to(tl.float32)
+        t_n += alpha * tl.load(at + 2 * D, mask=in_bounds, other=0.0).to(tl.float32)
     p_r, p_z, p_n = tl.sum(t_r, 0), tl.sum(t_z, 0), tl.sum(t_n, 0)
     inside = d < D
     at_x, at_u = x + b * x_row + d, product + b * product_row + d
