@@ -1,7 +1,7 @@
-"""Parts of one's own under a name: scores, decoders, tokenizers and constraints.
+"""User-defined scores, decoders, tokenizers and constraints, registered under a name.
 
-A module registers its classes when it is imported; from then on settings may name them. Nothing
-here imports a module that regard does not ship: loading a model file runs no code.
+A module registers its classes when it is imported; from then on settings may name them. This
+module imports only modules that regard ships: loading a model file runs no code.
 """
 
 import re
@@ -77,17 +77,17 @@ def register_constraint(name: str) -> Callable[[ClassT], ClassT]:
 
 
 def reserve(kind: Kind, names: Iterable[str]) -> None:
-    """Keep regard's own names from being registered."""
+    """Prevent the registration of regard's own names."""
     _reserved.setdefault(kind, set()).update(names)
 
 
 def names(kind: Kind) -> tuple[str, ...]:
-    """Return all names of a kind, besides regard's own."""
+    """Return all registered names of a kind, without the reserved ones."""
     return tuple(dict.fromkeys([*SHIPPED.get(kind, {}), *_extensions.get(kind, {})]))
 
 
 def find(kind: Kind, name: str) -> Extension | None:
-    """Return what has a name, or None; `module:Class` is a class of a module that is imported."""
+    """Return the extension of a name, or None; `module:Class` is a class of an imported module."""
     if name in SHIPPED.get(kind, {}):
         import_module(SHIPPED[kind][name])
     if name in _extensions.get(kind, {}):

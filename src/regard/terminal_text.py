@@ -1,4 +1,4 @@
-"""Text that is safe for a terminal: unseen characters made visible, cut to a width in cells.
+"""Text that is safe for a terminal: invisible characters are shown, long texts cut to a width.
 
 A cell is a column of the terminal: a Chinese character takes two, a combining mark none. After
 `visible_…` no text can move the cursor, change colors or turn the direction of its neighbors.
@@ -14,9 +14,9 @@ from rich.cells import cell_len
 
 ELLIPSIS = "…"
 JOINERS = {"\u200c", "\u200d"}
-# categories of what a terminal would obey, hide or refuse to print
+# categories of characters that a terminal would obey, hide or refuse to print
 INVISIBLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-# what may not stand in XML either
+# not allowed in XML either
 NO_CHARACTERS = "\ufffe\uffff"
 SPACES_AT_THE_EDGES = re.compile("^ +| +$")
 
@@ -32,12 +32,12 @@ def visible_line(line: str) -> str:
 
 
 def escape_invisible(line: str) -> str:
-    """Show what is unseen in the words of a line; spaces between them stay spaces."""
+    """Show invisible characters in the words of a line; spaces between words stay spaces."""
     return " ".join(visible_token(word) if word else "" for word in line.split(" "))
 
 
 def fit(text: str, width: int, cells: Callable[[str], int] = cell_len) -> str:
-    """Cut a text to a width, with an ellipsis, and never between a letter and its marks."""
+    """Cut a text to a width, with an ellipsis; never separate a letter from its marks."""
     if cells(text) <= width:
         return text
     # the longest start that leaves a cell includes the marks of its last letter; more than 64
@@ -54,7 +54,7 @@ def is_right_to_left(text: str) -> bool:
 
 
 def isolate(text: str) -> str:
-    """Put a text between U+2068 and U+2069, so that its direction does not affect its neighbors."""
+    """Put a text between U+2068 and U+2069: its direction then does not affect its neighbors."""
     return f"\u2068{text}\u2069"
 
 

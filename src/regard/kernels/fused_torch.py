@@ -1,4 +1,4 @@
-"""Ops that PyTorch itself has as one fused call, with regard's parameters.
+"""Ops for which PyTorch has one fused call, with regard's parameters.
 
 Used only if PyTorch computes exactly the function that `reference.py` defines.
 """
@@ -14,7 +14,7 @@ from regard.kernels.sequences import last_visible, reverse
 from regard.kernels.types import CellWeights
 
 ALIGNED_WIDTH = 8
-"""Numbers of two bytes that a GPU's fast products read at once."""
+"""How many numbers of two bytes a GPU's fast products read at once."""
 
 
 def scaled_dot_attention(
@@ -27,7 +27,7 @@ def scaled_dot_attention(
 ) -> Float[Tensor, "*B T N"]:
     """`reference.scaled_dot_attention`; never builds [B,T,S].
 
-    PyTorch promises nothing for a row that may see nothing: here it sees everything, and counts 0.
+    PyTorch promises nothing for a row whose keys are all hidden. Here it sees all, and becomes 0.
     """
     all_hidden = ~mask.any(dim=-1, keepdim=True)
     context = functional.scaled_dot_product_attention(
@@ -68,7 +68,7 @@ def gru_after_scan(
 ) -> Float[Tensor, "B T D"]:
     """Scan `reference.gru_after_step` over a sequence.
 
-    PyTorch keeps with z what ours renews: 1 − σ(a) = σ(−a), therefore z's rows change their sign.
+    In PyTorch z is the share of the old state: 1 − σ(a) = σ(−a), therefore z's rows change sign.
     """
     weights = _flat_weights(_flip_z(W), _flip_z(U), None if b is None else _flip_z(b))
     states, _ = torch.gru(x, h[None], weights, *_rnn_options())
@@ -115,8 +115,8 @@ def lstm_scan(
     """`reference.lstm_scan`.
 
     PyTorch returns only the last c, therefore hidden positions must not change it: one more input
-    says "hidden" and sets i to 0 and f to 1 exactly, whatever the other inputs are.
-    Not every CPU has PyTorch's LSTM in bfloat16: all compute it in the type of the weights.
+    marks them and sets i to 0 and f to 1 exactly, whatever the other inputs are. PyTorch's LSTM
+    does not run in bfloat16 on every CPU: every CPU computes it in the type of the weights.
     """
     saturated = 1e4  # the sigmoid of ∓1e4 is 0 and 1 in every float type
     i, rest = W.new_full((U.shape[1],), -saturated), W.new_zeros(2 * U.shape[1])
@@ -131,9 +131,9 @@ def lstm_scan(
 
 
 def _flat_weights(W: Tensor, U: Tensor, b: Tensor | None) -> list[Tensor]:
-    """Return the weights as PyTorch takes them, with zeros for biases that ours does not have.
+    """Return the weights in PyTorch's order, with zeros for missing biases.
 
-    On a GPU they are one block of memory, since cuDNN would copy them at each call otherwise.
+    On a GPU they are one block of memory: otherwise cuDNN would copy them at each call.
     """
     zero = W.new_zeros(W.shape[0])
     weights = [W, U, zero if b is None else b, zero]

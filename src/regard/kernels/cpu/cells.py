@@ -1,8 +1,7 @@
 """What a cell writes to the tape of a recurrence at each step, and its backward pass over it.
 
-A tape is one buffer [B,T,P]: the query of the state, what else a cell must save of its product
-with the old state, and its gates. The gradients' tape has the same columns. None of these knows
-what is attended to.
+A tape is one buffer [B,T,P]: the query of the state, other products with the old state that a cell
+must save, and its gates. The gradients' tape has the same columns. Attention is left to others.
 """
 
 from abc import ABC, abstractmethod
@@ -32,10 +31,10 @@ def transpose_contiguous(matrix: Float[Tensor, "P D"]) -> Float[Tensor, "D P"]:
 
 
 class Tape(ABC):
-    """One cell's part in a recurrence; steps are read and written as views, which are made once."""
+    """One cell's part in a recurrence; its steps are views of the tape, created once."""
 
     num_extra: ClassVar[int] = 0
-    """How many times D columns stand between the query and the gates."""
+    """How many blocks of D columns are between the query and the gates."""
 
     def __init__(
         self,
@@ -56,7 +55,7 @@ class Tape(ABC):
         return x.new_empty(*x.shape[:2], query_size + cls.num_extra * D + x.shape[-1])
 
     def products(self) -> list[Product]:
-        """Return what the old state is multiplied by, and the columns of the products."""
+        """Return the matrices that multiply the old state, and the columns of the products."""
         return [Product(self.U, self.gates)]
 
     @abstractmethod
@@ -92,16 +91,16 @@ class Tape(ABC):
     def weight_gradient(
         self, grad: "Tape", old_states: Float[Tensor, "R D"]
     ) -> Float[Tensor, "G D"]:
-        """Return dU, in one product over all steps; from the states before each step."""
+        """Return dU from the state before each step, in one product over all steps."""
         return grad.gates.flatten(0, 1).T @ old_states
 
 
 class _GRUTape(Tape):
-    """What the two GRUs share: the last gates are r, z and n, and h ← h + z∘(n−h)."""
+    """What both GRUs share: the last gates are r, z and n, and h ← h + z∘(n−h)."""
 
     @abstractmethod
     def _reset_input(self, old_states: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
-        """Return what r is multiplied by, at every step."""
+        """Return the factor of r at every step."""
 
     @override
     def begin_forward(self) -> None:
@@ -131,7 +130,7 @@ class GRUBeforeTape(_GRUTape):
     """
 
     padding: tuple[Bool[Tensor, "B 1"], ...] | None = None
-    """Rows whose state stays as it is at a step: their z is 0, and so is every gradient."""
+    """Rows whose state does not change at a step: their z is 0, and so is every gradient."""
 
     @override
     def products(self) -> list[Product]:
@@ -335,7 +334,7 @@ def _steps(gates: Float[Tensor, "B T G"], num_gates: int) -> list[tuple[Tensor, 
 
 
 def _adjacent_gates(gates: Float[Tensor, "B T G"], num_gates: int) -> tuple[Tensor, ...]:
-    """Return the steps of gates that stand side by side, each [B,number,D]."""
+    """Return the steps of adjacent gates, each [B,num_gates,D]."""
     return gates.unflatten(-1, (num_gates, -1)).unbind(dim=1)
 
 

@@ -1,7 +1,7 @@
-"""The GRU that resets before its product, along a line, with a backward pass of its own.
+"""Scans of the GRU that resets before its product, with a custom backward pass.
 
-One direction, or two in one call; PyTorch's own GRU is not this cell. As in the attentional
-recurrences, a step back computes only what reaches the step before.
+One direction, or two in one call; PyTorch's own GRU is another cell. As in the recurrences with
+attention, a backward step computes only the gradients that the previous step needs.
 """
 
 from collections.abc import Iterable
@@ -40,7 +40,7 @@ def bidirectional_gru_before_scan(
     forward: CellWeights,
     backward: CellWeights,
 ) -> tuple[Float[Tensor, "B T 2*D"], Float[Tensor, "B 2*D"]]:
-    """`reference.bidirectional_gru_before_scan`: one product for both inputs, no line reversed."""
+    """`reference.bidirectional_gru_before_scan`: one input product, no line reversed."""
     W = torch.cat([forward.W, backward.W])
     b = None if forward.b is None or backward.b is None else torch.cat([forward.b, backward.b])
     projected, h, *U = cast_for_autocast(functional.linear(x, W, b), h, forward.U, backward.U)
@@ -52,7 +52,7 @@ def bidirectional_gru_before_scan(
 
 
 class _Scan(torch.autograd.Function):
-    """Each of U belongs to a direction, forward and backward, with its columns in x and states."""
+    """Each U belongs to a direction, forward or backward, and to its columns in x and states."""
 
     @staticmethod
     def forward(ctx: Any, mask: Tensor | None, x: Tensor, h: Tensor, *U: Tensor) -> Tensor:

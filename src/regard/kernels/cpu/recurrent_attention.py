@@ -1,8 +1,8 @@
-"""The recurrences with attention, with backward passes of their own, on any device.
+"""The recurrences with attention, with custom backward passes, on any device.
 
-Everything that does not depend on the state is outside the loop. A step of the backward pass
-computes only what reaches the step before; each matrix gets its gradient in one product at the end.
-Nothing of the size [B,T,S,A] ever exists. A second derivative is not supported.
+Everything that does not depend on the state is outside the loop. A backward step computes only the
+gradients that the previous step needs; each matrix gets its gradient in one product at the end.
+No tensor has the size [B,T,S,A]. A second derivative is not supported.
 """
 
 from typing import Any
@@ -267,20 +267,20 @@ def _move_then_look_backward(
 
 
 def _query_products(W: Tensor | None, queries: Tensor) -> list[Product]:
-    """Return the product that makes the query; none if the state itself is the query."""
+    """Return the product that computes the query; none if the state itself is the query."""
     return [] if W is None else [Product(W, queries)]
 
 
 def _forward_products(products: list[Product]) -> list[tuple[Tensor, tuple[Tensor, ...]]]:
-    """Return each matrix as a state is multiplied by it, and the columns of each step's product."""
+    """Return each matrix in the layout of the forward pass, and its columns step by step."""
     return [(transpose_contiguous(matrix), columns.unbind(dim=1)) for matrix, columns in products]
 
 
 def _backward_products(products: list[Product]) -> list[tuple[Tensor, tuple[Tensor, ...]]]:
-    """Return each matrix as a product's gradient is multiplied by it, and those of each step."""
+    """Return each matrix in the layout of the backward pass, and its columns step by step."""
     return [(matrix, columns.unbind(dim=1)) for matrix, columns in products]
 
 
 def _accumulator(gradient: Tensor | None, like: Tensor) -> Tensor:
-    """Return a tensor to add gradients to: a copy of what came in, or zeros."""
+    """Return a tensor to add gradients to: a copy of the gradient, or zeros."""
     return torch.zeros_like(like) if gradient is None else gradient.clone()

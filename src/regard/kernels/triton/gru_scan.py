@@ -30,8 +30,8 @@ linear = OPS["linear"].run
 class GruScan(torch.autograd.Function):
     """Every state of R directions in parallel: x [R,B,T,3D] (W x + b), h [R,B,D], U [R,3D,D].
 
-    What the mask [R,B,T] hides changes no state. A step is one kernel if the reset comes after the
-    product, otherwise two, since a product waits for the reset.
+    Positions that the mask [R,B,T] hides change no state. A step is one kernel if the reset comes
+    after the product, otherwise two: the second product needs the reset.
     """
 
     @staticmethod

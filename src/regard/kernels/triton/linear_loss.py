@@ -15,7 +15,7 @@ from regard.kernels.casting import autocast_disabled, cast_for_autocast
 from regard.kernels.triton.arithmetic import product
 
 LOGITS = 2**27
-"""How many logits exist at once: 256 MiB in bfloat16."""
+"""Maximum number of logits at once: 256 MiB in bfloat16."""
 
 
 @triton.jit
