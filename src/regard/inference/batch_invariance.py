@@ -1,7 +1,7 @@
 """Batch invariance: a line is decoded in the same shapes whatever lines it is batched with.
 
-The float32 result of a product changes with its number of rows. Here every product has one number
-of rows, filled up with copies if there are fewer, and a source is padded by its own length alone:
+The float32 result of a product changes with its number of rows. Here every product has the same
+number of rows, filled up with copies, and the padding of a source depends only on its own length:
 its output cannot depend on its neighbours.
 """
 
@@ -65,8 +65,8 @@ class TiledBatch:
             )
             ids, mask = torch.from_numpy(padded).to(device), torch.from_numpy(visible).to(device)
             memory, state = decoder.start(ids, mask)
-            # a product also changes with the layout of its factors: what a decoder returns may be a
-            # view, but rows that are gathered when a line leaves are none
+            # the layout of its factors also changes a product: a decoder may return views, but rows
+            # that are gathered when a line leaves are contiguous
             memories.append(memory.contiguous())
             states.append(state)
         all_sources = _join(memories)
@@ -141,7 +141,7 @@ class TiledBatch:
 
 
 def _join(records: list[Any]) -> Any:
-    """Lay records under each other; one alone is not copied."""
+    """Join records along their rows; a single one is not copied."""
     return records[0] if len(records) == 1 else type(records[0]).join(records)
 
 

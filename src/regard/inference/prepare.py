@@ -1,7 +1,7 @@
-"""Prepare a model for inference: choose the fastest decoding that computes what the model does.
+"""Prepare a model for inference: select the fastest step decoder that computes the same.
 
-A product of few rows with a matrix of many is faster by a third or more if the matrix lies column
-by column: W x then reads it in the order in which it is stored. The layout also changes how a
+A product of few rows with a matrix of many is faster by a third or more if the matrix is
+column-major: W x then reads it in the order in which it is stored. The layout also changes how a
 product rounds, so every search uses such a copy, whatever else the model is used for.
 """
 
@@ -67,7 +67,7 @@ def prepare_for_inference(model: Seq2Seq) -> PreparedModel:
 
 
 def explain_decoding(model: Seq2Seq, device: str) -> dict[str, Decision]:
-    """Return by what each part of a model is decoded on a device, and why; prepare nothing."""
+    """Return what runs for each part of a model on a device, and why; prepare nothing."""
     if device != "cpu":
         reason = f"faster ones are for a CPU, but the model is on {device}"
         return {

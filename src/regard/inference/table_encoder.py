@@ -14,7 +14,7 @@ from regard.nn.cells import Cell, HiddenState
 from regard.nn.encoder_output import EncoderOutput
 
 MAX_TABLE_TOKENS = 4096
-"""The largest vocabulary that a table is made of."""
+"""The largest vocabulary that gets a table."""
 
 
 def _cells(encoder: RecurrentEncoder) -> list[Cell]:
@@ -37,7 +37,7 @@ class TableEncoder:
 
     @staticmethod
     def why_not(model: Seq2Seq) -> str | None:
-        """Say why a model's sources cannot be encoded so; None if they can."""
+        """Say why a table cannot encode a model's sources; None if it can."""
         encoder, embedding = model.encoder, model.source_embedding
         if not isinstance(encoder, RecurrentEncoder):
             return f"{type(encoder).__name__} is not recurrent"
@@ -74,7 +74,7 @@ class TableEncoder:
         mask: Bool[Tensor, "B S"],
         right_to_left: bool,
     ) -> tuple[Float[Tensor, "B S D"], HiddenState]:
-        """Return every state, zero where nothing is visible, and the last."""
+        """Return every state, zero at hidden positions, and the last one."""
         (B, S), D = source.shape, cell.D
         x = table.index_select(0, source.t().flatten()).view(S, B, -1)
         all_visible = mask.all(dim=0).tolist()

@@ -1,7 +1,7 @@
 """Worker processes for many batches: threads of one process wait for each other.
 
-A worker is a fork: it has the model without a copy, and ends with its share of the batches or with
-its caller. A batch that a worker did not return, for whatever reason, is computed by the caller.
+A worker is a fork: it shares the model's memory, and ends after its share of the batches or with
+its caller. If a worker fails to return a batch, the caller computes it.
 """
 
 import signal
@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 Output = TypeVar("Output")
 
 MIN_BATCHES_PER_CORE = 8
-"""Batches per core from which on a process is worth its start."""
+"""Batches per core that make it worth starting a process."""
 
 
 def worth_processes(num_batches: int, cores: int) -> bool:

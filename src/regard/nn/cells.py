@@ -198,13 +198,11 @@ def scan_both(
 ) -> tuple[Float[Tensor, "B T O"], HiddenState]:
     """Scan in both directions: return [→h; ←h], and both last states joined."""
     if op := bidirectional_op(forward, backward):
-        weights = (
+        forward_weights, backward_weights = (
             kernels.CellWeights(cell.W.weight, cell.U.weight, cell.W.bias)
             for cell in (forward, backward)
         )
-        scan = getattr(kernels, op)
-        forward_weights, backward_weights = weights
-        output, last = scan(
+        output, last = getattr(kernels, op)(
             x, state.h, mask=mask, forward=forward_weights, backward=backward_weights
         )
         return output, HiddenState(last)

@@ -83,7 +83,7 @@ def _search_in_memory(
     except (MemoryError, RuntimeError) as error:
         if not _is_out_of_memory(error):
             raise
-    # outside of `except`, where the error would keep the tensors alive
+    # not inside `except`: there the error would keep the tensors alive
     if len(requests) == 1:
         length, beam_size = len(requests[0].source), options.config.beam_size
         raise InputError(messages.out_of_memory(length, beam_size))
@@ -131,7 +131,7 @@ class _BeamSearch:
         self.history = BeamHistory()
         sources = [request.source for request in requests]
         B = len(requests)
-        # without sampling all hypotheses begin alike: one slot is enough
+        # without sampling all hypotheses have the same beginning: one slot is enough
         num_slots = self.W if self.sampling else 1
         rows = np.repeat(np.arange(B), num_slots)
         self.tiles = [TiledBatch.start(decoder, sources).gather(rows) for decoder in decoders]
@@ -319,7 +319,7 @@ class _BeamSearch:
 
 
 def _compact(live: Bool[np.ndarray, "B"]) -> Int[np.ndarray, "L"]:
-    """Return the lines that stay; the last ones fill the gaps, so that few rows move."""
+    """Return the lines that stay; the last ones fill the gaps, which moves few rows."""
     count = int(np.count_nonzero(live))
     indices = np.arange(count)
     indices[~live[:count]] = count + live[count:].nonzero()[0]
