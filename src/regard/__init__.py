@@ -10,13 +10,13 @@ if TYPE_CHECKING:
 __version__ = "0.1.0.dev0"
 __all__ = ["Translation", "Translator", "__version__", "load", "train"]
 
-# on some CPUs a product would round otherwise where its rows lie elsewhere in memory; this is read
-# at the first product of a process
+# otherwise on some CPUs the rounding of a product depends on its memory address; MKL reads this at
+# the first product of a process
 os.environ.setdefault("MKL_CBWR", "AUTO,STRICT")
 
 
 def __getattr__(name: str) -> Any:
-    """Import what computes only when it is asked for: `regard --help` needs no torch."""
+    """Import torch only on first use: `regard --help` does not need it."""
     if name == "train":
         from regard.pipeline import train
 

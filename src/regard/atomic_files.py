@@ -1,4 +1,4 @@
-"""A file that is written in one move, whole or not at all; and which file it is."""
+"""Atomic writes, which replace a file completely or not at all, and fingerprints of files."""
 
 import hashlib
 import os
@@ -6,14 +6,14 @@ from pathlib import Path
 
 
 def fingerprint(path: Path) -> str:
-    """Return what tells a file's content from any other's."""
+    """Return the SHA-256 of a file's content."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Write a file beside the old one, put it in its place, and leave nothing half written.
+    """Write a temporary file beside the old one, then rename it over the old one.
 
-    What cannot be written is an OSError, which the caller puts into words.
+    Raises OSError if the file cannot be written; the caller words the message.
     """
     unfinished = path.with_name(f"{path.name}.unfinished")
     try:
@@ -25,7 +25,7 @@ def replace_file(path: Path, content: bytes) -> None:
     except OSError:
         unfinished.unlink(missing_ok=True)
         raise
-    # a name is safe only when its folder is
+    # the new name is on disk only when its folder is
     folder = os.open(path.parent, os.O_RDONLY)
     os.fsync(folder)
     os.close(folder)

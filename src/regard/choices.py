@@ -1,11 +1,11 @@
-"""Names to choose from, declared once, and the sentences that refuse any other name."""
+"""Names to choose from, declared once, and the messages that refuse any other name."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any, Literal, get_args
 
 Normalization = Literal["NFC", "NFD", "NFKC", "none"]
-"""Unicode normalization forms; none leaves lines as they are."""
+"""Unicode normalization forms; none leaves lines unchanged."""
 
 SubwordAlgorithm = Literal["unigram", "bpe"]
 """Tokenizers that are learned, by sentencepiece."""
@@ -23,7 +23,7 @@ VectorMethod = Literal["skip-gram", "cbow"]
 """How word vectors are learned: a token from its neighbors, or the neighbors from it."""
 
 MAX_CHARACTERS = 80
-"""Characters of a value that a sentence shows."""
+"""Maximum number of characters of a value in a message."""
 
 
 def names_of(choice: Any) -> tuple[str, ...]:
@@ -32,7 +32,7 @@ def names_of(choice: Any) -> tuple[str, ...]:
 
 
 def either(names: Iterable[str]) -> str:
-    """Join names as a sentence does: a, b or c."""
+    """Join names as in a sentence: a, b or c."""
     *first, last = names
     return f"{', '.join(first)} or {last}" if first else last
 
@@ -51,16 +51,16 @@ def unknown_choice(name: str, value: Any, names: Iterable[str]) -> str:
 
 
 def wrong_value(name: str, text: Any, requirement: str, remedy: str = "") -> str:
-    """Say that a value is wrong, what it must be, and what to do where that is not plain."""
+    """Say that a value is wrong, what it must be, and what to do if that is not obvious."""
     return f"{name} is {text}; it must be {requirement}." + (f" {remedy}" if remedy else "")
 
 
 def printable(value: Any) -> str:
-    """Return a value as a sentence shows it: on one line, and cut if it is long."""
+    """Return a value as messages show it: on one line, and cut if it is long."""
     try:
         text = str(value).lower() if isinstance(value, bool) else str(value)
     except (ValueError, RecursionError):
-        # an integer of thousands of digits, or nesting without an end
+        # an integer of thousands of digits, or endless nesting
         return "…"
     text = text if text and text.isprintable() else repr(text)
     return text if len(text) <= MAX_CHARACTERS else f"{text[: MAX_CHARACTERS - 1]}…"

@@ -1,21 +1,21 @@
-"""The exception tree: what regard raises on purpose, each message a sentence to act on.
+"""The exception tree: what regard raises on purpose, with messages that say what to do.
 
 RegardError
-├── ConfigError    settings that cannot be, or not together: all of them at once
-├── DataError      a file of lines, or one line in it, that cannot be used
-├── InputError     a line or a sequence that the model cannot take
-└── ModelFileError a file that is no model, or not one that this version can load
+├── ConfigError    invalid settings, or settings that exclude each other: all of them at once
+├── DataError      a data file that cannot be used, or one line of it
+├── InputError     a line or a sequence that the model cannot process
+└── ModelFileError a file that is not a model, or not one that this version can load
 """
 
 from collections.abc import Sequence
 
 
 class RegardError(Exception):
-    """Whatever regard refuses; the command line prints it and exits with 2."""
+    """The base of all errors that regard raises; the command line prints it and exits with 2."""
 
 
 class ConfigError(RegardError):
-    """Settings that cannot be: each problem on a line of its own, under its section."""
+    """Invalid settings: one problem per line, each with its section."""
 
     def __init__(self, section: str, problems: Sequence[str]) -> None:
         super().__init__("\n".join(f"{section}: {problem}" for problem in problems))
@@ -24,14 +24,14 @@ class ConfigError(RegardError):
 
 
 class InputError(RegardError):
-    """A sequence that the model cannot take."""
+    """A sequence that the model cannot process."""
 
 
 class DataError(RegardError):
-    """A file of lines, or one line in it, that cannot be used; it names both."""
+    """A data file that cannot be used, or one line of it; the message names both."""
 
     ends_reading = False
-    """Whether nothing after it can be read, so that leaving the line out would not help."""
+    """Whether nothing after this line can be read; skipping the line would not help."""
 
     def __init__(self, file: str, line: int | None, problem: str) -> None:
         where = file if line is None else f"{file}, line {line}"
@@ -42,7 +42,7 @@ class DataError(RegardError):
 
 
 class ModelFileError(RegardError):
-    """A file that is no model, or not one that this version can load."""
+    """A file that is not a model, or not one that this version can load."""
 
     def __init__(self, file: str, problem: str) -> None:
         super().__init__(f"{file}: {problem}")

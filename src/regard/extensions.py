@@ -1,7 +1,7 @@
-"""Parts of one's own under a name: scores, decoders, tokenizers and constraints.
+"""User-defined scores, decoders, tokenizers and constraints, registered under a name.
 
-A module registers its classes when it is imported; from then on settings may name them. Nothing
-here imports a module that regard does not ship: loading a model file runs no code.
+A module registers its classes when it is imported; from then on settings may name them. This
+module imports only modules that regard ships: loading a model file runs no code.
 """
 
 import re
@@ -77,17 +77,17 @@ def register_constraint(name: str) -> Callable[[ClassT], ClassT]:
 
 
 def reserve(kind: Kind, names: Iterable[str]) -> None:
-    """Keep regard's own names from being registered."""
+    """Prevent the registration of regard's own names."""
     _reserved.setdefault(kind, set()).update(names)
 
 
 def names(kind: Kind) -> tuple[str, ...]:
-    """Return all names of a kind, besides regard's own."""
+    """Return all registered names of a kind, without the reserved ones."""
     return tuple(dict.fromkeys([*SHIPPED.get(kind, {}), *_extensions.get(kind, {})]))
 
 
 def find(kind: Kind, name: str) -> Extension | None:
-    """Return what has a name, or None; `module:Class` is a class of a module that is imported."""
+    """Return the extension of a name, or None; `module:Class` is a class of an imported module."""
     if name in SHIPPED.get(kind, {}):
         import_module(SHIPPED[kind][name])
     if name in _extensions.get(kind, {}):
@@ -102,8 +102,8 @@ def find(kind: Kind, name: str) -> Extension | None:
 
 def decoder_of(config: object) -> Extension | None:
     """Return the registered decoder whose config this is."""
-    names_of_it = (name for name, cls in decoder_configs.items() if type(config) is cls)
-    return next((_extensions["decoder"][name] for name in names_of_it), None)
+    matching_names = (name for name, cls in decoder_configs.items() if type(config) is cls)
+    return next((_extensions["decoder"][name] for name in matching_names), None)
 
 
 def _registration(kind: Kind, name: str) -> Callable[[ClassT], ClassT]:
@@ -114,7 +114,7 @@ def _registration(kind: Kind, name: str) -> Callable[[ClassT], ClassT]:
     def register(cls: ClassT) -> ClassT:
         known = _extensions.setdefault(kind, {})
         # a module that is reloaded may register its classes again
-        same = name in known and _qualified(known[name].cls) == _qualified(cls)
+        same = name in known and _qualified_name(known[name].cls) == _qualified_name(cls)
         if name in _reserved.get(kind, set()) or (name in known and not same):
             owner = known[name].module if name in known else "regard"
             problem = f"{owner} has a {kind} of the name {name} already; choose another name"
@@ -125,5 +125,5 @@ def _registration(kind: Kind, name: str) -> Callable[[ClassT], ClassT]:
     return register
 
 
-def _qualified(cls: type) -> tuple[str, str]:
+def _qualified_name(cls: type) -> tuple[str, str]:
     return cls.__module__, cls.__qualname__

@@ -1,7 +1,7 @@
 """The model file: one safetensors file with weights, settings, vocabularies and a summary.
 
-Reading runs no code from the file: tensors and JSON are all there is. Metadata stands under one key
-with sorted keys inside, so that the same model is the same bytes; no clock, host or path is in it.
+Reading runs no code from the file, which holds only tensors and JSON. The metadata is one JSON
+object with sorted keys, without time, host or path: equal models are equal bytes.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ FORMAT = 2
 
 @dataclass(frozen=True)
 class ModelFile:
-    """What a model file holds: weights by name, settings, vocabularies and a summary."""
+    """The content of a model file: weights by name, settings, vocabularies and a summary."""
 
     tensors: Mapping[str, Tensor]
     settings: Settings
@@ -37,7 +37,7 @@ class ModelFile:
 
 
 def write_model_file(path: Path, content: ModelFile) -> None:
-    """Write a model file so that either the whole file is there or the old one still is."""
+    """Write a model file completely, or leave the old one."""
     metadata = {
         "format": FORMAT,
         "regard": __version__,
@@ -79,14 +79,14 @@ def read_model_file(path: Path) -> ModelFile:
 
 
 def unusable_settings(path: Path, error: Exception) -> ModelFileError:
-    """Return the error for settings of a file that no model can be built from."""
+    """Return the error for a file whose settings describe no model."""
     return ModelFileError(str(path), f"Its settings cannot be used ({error}). {UNDAMAGED}")
 
 
 def check_tensors(
     path: Path, tensors: Mapping[str, Tensor], expected: Mapping[str, torch.Size]
 ) -> None:
-    """Refuse tensors of other names or shapes than a model's, or that are not finite."""
+    """Refuse tensors whose names or shapes differ from a model's, or that are not finite."""
     shapes = {name: tensor.shape for name, tensor in tensors.items()}
     for name in sorted({**expected, **shapes}):
         if expected.get(name) != shapes.get(name):
@@ -102,5 +102,5 @@ def check_tensors(
 
 
 def unique_tensors(model: nn.Module) -> dict[str, Tensor]:
-    """Return every weight once; tied ones under the first of their names."""
+    """Return every weight once; a tied weight has the first of its names."""
     return {name: parameter.detach().cpu() for name, parameter in model.named_parameters()}

@@ -1,4 +1,4 @@
-"""Parameters that have a new name: files of earlier versions are read under the new one."""
+"""Renamed parameters: tensors in files of earlier versions get today's names."""
 
 import re
 from collections.abc import Mapping

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 KEY = "regard"
-"""The key of the metadata under which the JSON object stands."""
+"""The metadata key of the JSON object."""
 
 MAX_HEADER_BYTES = 100_000_000
 """Longer headers are refused: the length in a damaged file could be anything."""
@@ -24,7 +24,7 @@ FOREIGN = f"It has tensors, but no metadata of regard. {UNDAMAGED}"
 
 
 def write_tensors(path: Path, tensors: "Mapping[str, Tensor]", metadata: Mapping[str, Any]) -> None:
-    """Write tensors and metadata in one move; sorted keys make equal content equal bytes."""
+    """Write tensors and metadata atomically; sorted keys make equal content equal bytes."""
     from safetensors.torch import save
 
     text = json.dumps(metadata, sort_keys=True, ensure_ascii=False, allow_nan=False)
@@ -91,7 +91,7 @@ def _size_of_tensors(header: dict[str, Any]) -> int:
 
 def _refuse_pickle(path: Path, head: bytes) -> None:
     pickled = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05", b"PK")
-    # the length of a header may begin with the same bytes, but then the header itself follows it
+    # the length of a header may begin with the same bytes, but the header follows it
     if head.startswith(pickled) and not head.endswith(b"{"):
         problem = f"It is a pickle, which can run any code when it is loaded. {UNDAMAGED}"
         raise ModelFileError(str(path), problem)

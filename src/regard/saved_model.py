@@ -1,4 +1,4 @@
-"""A model with all that a file keeps of it: built, filled with weights, and ready to translate."""
+"""A model with its settings and vocabularies: saved to a file, and loaded ready to translate."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from regard.text.text_processor import TextProcessor
 
 @dataclass(frozen=True)
 class SavedModel:
-    """A whole model: the module, its settings, and how lines become ids."""
+    """A whole model: the module, its settings, and the text processors of both sides."""
 
     model: Seq2Seq
     settings: Settings
@@ -36,7 +36,7 @@ class SavedModel:
 
 
 def save_model(path: Path, saved: SavedModel) -> None:
-    """Write a model so that either the whole file is there or the old one still is."""
+    """Write a model to a file completely, or leave the old file."""
     parts = saved.settings, saved.source, saved.target, saved.summary
     write_model_file(path, ModelFile(unique_tensors(saved.model), *parts))
 
@@ -46,7 +46,7 @@ def load_model(path: Path) -> SavedModel:
     file = read_model_file(path)
     config = file.settings.model
     try:
-        # without memory first: settings that lie about sizes must not take any
+        # without memory first: wrong sizes in the settings must not allocate any
         with torch.device("meta"):
             empty = build_for(config, file.source, file.target)
         shapes = {name: parameter.shape for name, parameter in empty.named_parameters()}
@@ -62,7 +62,7 @@ def load_model(path: Path) -> SavedModel:
 
 
 def build_for(config: ModelConfig, source: TextProcessor, target: TextProcessor) -> Seq2Seq:
-    """Build a model for two sides; one that copies knows which tokens they share."""
+    """Build a model for two vocabularies; a pointer-generator gets the ids that they share."""
     model = build(config, len(source.vocabulary), len(target.vocabulary))
     if model.readout.pointer is not None:
         ids = source.vocabulary.ids_in(target.vocabulary)

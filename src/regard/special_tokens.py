@@ -1,13 +1,13 @@
-"""The four ids that every vocabulary begins with, known to text and to models alike."""
+"""The four special ids that every vocabulary begins with."""
 
 PAD = 0
-"""Fills a line up to its batch; never visible. A model scores it like any word: search bans it."""
+"""Pads a line to the length of its batch; always masked. Search bans it as an output."""
 
 UNKNOWN = 1
-"""Stands for a symbol that training never saw."""
+"""Replaces a token that is not in the vocabulary."""
 
 BOS = 2
-"""What a decoder is fed before its first word."""
+"""Begins a sequence: the first token that a decoder is fed."""
 
 EOS = 3
-"""What a decoder says when it is done."""
+"""Ends a sequence: the last token that a decoder generates."""

@@ -1,4 +1,4 @@
-"""Text that is safe for a terminal: unseen characters made visible, cut to a width in cells.
+"""Text that is safe for a terminal: invisible characters are shown, long texts cut to a width.
 
 A cell is a column of the terminal: a Chinese character takes two, a combining mark none. After
 `visible_…` no text can move the cursor, change colors or turn the direction of its neighbors.
@@ -14,30 +14,30 @@ from rich.cells import cell_len
 
 ELLIPSIS = "…"
 JOINERS = {"\u200c", "\u200d"}
-# categories of what a terminal would obey, hide or refuse to print
-UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-# what may not stand in XML either
+# categories of characters that a terminal would obey, hide or refuse to print
+INVISIBLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+# not allowed in XML either
 NO_CHARACTERS = "\ufffe\uffff"
 SPACES_AT_THE_EDGES = re.compile("^ +| +$")
 
 
 def visible_token(token: str) -> str:
     """Show control characters, every space, an empty token, a combining mark without a base."""
-    return _visible(token.replace(" ", "␣"), {*UNSEEN, "Zs"})
+    return _visible(token.replace(" ", "␣"), {*INVISIBLE, "Zs"})
 
 
 def visible_line(line: str) -> str:
     """Show control characters, an empty line, and spaces at its edges."""
-    return _visible(SPACES_AT_THE_EDGES.sub(lambda spaces: "␣" * len(spaces[0]), line), UNSEEN)
+    return _visible(SPACES_AT_THE_EDGES.sub(lambda spaces: "␣" * len(spaces[0]), line), INVISIBLE)
 
 
 def escape_invisible(line: str) -> str:
-    """Show what is unseen in the words of a line; spaces between them stay spaces."""
+    """Show invisible characters in the words of a line; spaces between words stay spaces."""
     return " ".join(visible_token(word) if word else "" for word in line.split(" "))
 
 
 def fit(text: str, width: int, cells: Callable[[str], int] = cell_len) -> str:
-    """Cut a text to a width, with an ellipsis, and never between a letter and its marks."""
+    """Cut a text to a width, with an ellipsis; never separate a letter from its marks."""
     if cells(text) <= width:
         return text
     # the longest start that leaves a cell includes the marks of its last letter; more than 64
@@ -54,7 +54,7 @@ def is_right_to_left(text: str) -> bool:
 
 
 def isolate(text: str) -> str:
-    """Put a text between U+2068 and U+2069, so that its direction does not affect its neighbors."""
+    """Put a text between U+2068 and U+2069: its direction then does not affect its neighbors."""
     return f"\u2068{text}\u2069"
 
 
@@ -73,24 +73,24 @@ def arrow_heading(*lines: str) -> str:
     return " → ".join(isolate_right_to_left(escape_invisible(line)) for line in lines)
 
 
-def _visible(text: str, unseen: set[str]) -> str:
+def _visible(text: str, invisible: set[str]) -> str:
     if not text:
         return "∅"
     label = "".join(
         # inside a word, joiners shape its letters
         character
-        if character in JOINERS and 0 < at < len(text) - 1
-        else _visible_character(character, unseen)
-        for at, character in enumerate(text)
+        if character in JOINERS and 0 < i < len(text) - 1
+        else _visible_character(character, invisible)
+        for i, character in enumerate(text)
     )
     # a mark alone would sit on its neighbor
     return label if cell_len(label[0]) else f"◌{label}"
 
 
-def _visible_character(character: str, unseen: set[str]) -> str:
+def _visible_character(character: str, invisible: set[str]) -> str:
     code = ord(character)
     if code < 0x20:
         return chr(0x2400 + code)
-    if character != " " and unicodedata.category(character) in unseen:
+    if character != " " and unicodedata.category(character) in invisible:
         return f"⟨{code:04X}⟩"
     return f"⟨{code:04X}⟩" if character in NO_CHARACTERS else character

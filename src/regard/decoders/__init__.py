@@ -1,1 +1,1 @@
-"""Decoders, which generate the target token by token: all start, step and unroll alike."""
+"""Decoders, which generate the target token by token: all can start, step and unroll."""

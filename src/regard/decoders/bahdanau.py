@@ -135,7 +135,7 @@ class BahdanauDecoder(Decoder[RecurrentState, Memory]):
             score=score,
             U=cell.U.weight,
         )
-        old = torch.cat([state.output[:, None], outputs[:, :-1]], dim=1)
+        old_outputs = torch.cat([state.output[:, None], outputs[:, :-1]], dim=1)
         state = RecurrentState(state.position + previous.shape[1], (HiddenState(h, c),), h)
         layer_weights = weights[:, :, None, None] if need_weights else None
-        return state, DecoderStep(old, outputs, weights @ memory.values, layer_weights)
+        return state, DecoderStep(old_outputs, outputs, weights @ memory.values, layer_weights)

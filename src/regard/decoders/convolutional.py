@@ -58,7 +58,7 @@ class ConvolutionalDecoder(Decoder[ConvolutionalState, Memory]):
         self.fit_keys = projection_or_identity(key_size, embedding_size)
         self.fit_values = projection_or_identity(value_size, hidden_size)
         self.leave = projection_or_identity(hidden_size, embedding_size)
-        self.margin = kernel_size - 1
+        self.padding = kernel_size - 1
 
     @override
     def explain(self, call: Call) -> dict[str, Decision]:
@@ -68,7 +68,7 @@ class ConvolutionalDecoder(Decoder[ConvolutionalState, Memory]):
     def start(self, encoded: EncoderOutput) -> tuple[Memory, ConvolutionalState]:
         B = encoded.mask.shape[0]
         keys, values = self.fit_keys(encoded.keys), self.fit_values(encoded.values)
-        zeros = keys.new_zeros(B, self.margin, self.hidden_size)
+        zeros = keys.new_zeros(B, self.padding, self.hidden_size)
         memory = self.attention.remember(keys, values, encoded.mask)
         return memory, ConvolutionalState(zero_position(encoded), (zeros,) * len(self.blocks))
 

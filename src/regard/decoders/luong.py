@@ -124,8 +124,8 @@ class LuongDecoder(Decoder[RecurrentState, Memory]):
             )
         if fed_W_c is not None:
             return self._unroll_at_once(fed_W_c, state, previous, memory, need_weights)
-        everywhere = torch.ones(previous.shape[:2], dtype=torch.bool, device=previous.device)
-        h, layers = self.stack.scan(previous, state.layers, everywhere)
+        full_mask = torch.ones(previous.shape[:2], dtype=torch.bool, device=previous.device)
+        h, layers = self.stack.scan(previous, state.layers, full_mask)
         steps, _ = self._attend(h, state, memory, forced_weights, need_weights)
         position = state.position + previous.shape[1]
         return RecurrentState(position, layers, steps.new_state[:, -1]), steps
@@ -146,10 +146,10 @@ class LuongDecoder(Decoder[RecurrentState, Memory]):
         assert cell.op is not None  # noqa: S101
         score, keys = score_parameters(self.attention, memory.keys)
         # weights sum to 1, so a bias can be pooled; if nothing is visible, only the bias remains
-        empty = ~memory.mask.any(dim=1, keepdim=True)
-        values = memory.values.masked_fill(empty[..., None], 0.0)
+        all_hidden = ~memory.mask.any(dim=1, keepdim=True)
+        values = memory.values.masked_fill(all_hidden[..., None], 0.0)
         mask = memory.mask | (
-            empty & (torch.arange(memory.mask.shape[1], device=empty.device) == 0)
+            all_hidden & (torch.arange(memory.mask.shape[1], device=all_hidden.device) == 0)
         )
         outputs, weights, h, c = kernels.move_then_look(
             kernels.linear(previous, W_y, bias=cell.W.bias),
@@ -165,13 +165,13 @@ class LuongDecoder(Decoder[RecurrentState, Memory]):
             F=F,
             R=R,
         )
-        weights = weights.masked_fill(empty[..., None], 0.0)
-        old = torch.cat([state.output[:, None], outputs[:, :-1]], dim=1)
+        weights = weights.masked_fill(all_hidden[..., None], 0.0)
+        old_outputs = torch.cat([state.output[:, None], outputs[:, :-1]], dim=1)
         state = RecurrentState(
             state.position + previous.shape[1], (HiddenState(h, c),), outputs[:, -1]
         )
         layer_weights = weights[:, :, None, None] if need_weights else None
-        return state, DecoderStep(old, outputs, weights @ memory.values, layer_weights)
+        return state, DecoderStep(old_outputs, outputs, weights @ memory.values, layer_weights)
 
     def _attend(
         self,
@@ -184,6 +184,6 @@ class LuongDecoder(Decoder[RecurrentState, Memory]):
         """Attend with each new state, and join it with the context."""
         c, weights = attend(self.attention, h, memory, state, forced_weights, need_weights)
         outputs = h if self.W_c is None else torch.tanh(self.W_c(torch.cat([c, h], dim=-1)))
-        old = torch.cat([state.output[:, None], outputs[:, :-1]], dim=1)
-        steps = DecoderStep(old, outputs, c, weights if need_weights else None)
+        old_outputs = torch.cat([state.output[:, None], outputs[:, :-1]], dim=1)
+        steps = DecoderStep(old_outputs, outputs, c, weights if need_weights else None)
         return steps, updated_coverage(state, weights)

@@ -86,12 +86,12 @@ class PlainDecoder(Decoder[RecurrentState, FixedContext]):
     ) -> tuple[RecurrentState, DecoderStep]:
         _refuse_forced_weights(forced_weights)
         x = self._input(previous, memory)
-        everywhere = torch.ones(x.shape[:2], dtype=torch.bool, device=x.device)
-        outputs, layers = self.stack.scan(x, state.layers, everywhere)
-        old = torch.cat([state.output[:, None], outputs[:, :-1]], dim=1)
+        full_mask = torch.ones(x.shape[:2], dtype=torch.bool, device=x.device)
+        outputs, layers = self.stack.scan(x, state.layers, full_mask)
+        old_outputs = torch.cat([state.output[:, None], outputs[:, :-1]], dim=1)
         next_state = RecurrentState(state.position + x.shape[1], layers, outputs[:, -1])
         contexts = None if memory.context is None else _repeat_context(memory.context, previous)
-        return next_state, DecoderStep(old, outputs, contexts, None)
+        return next_state, DecoderStep(old_outputs, outputs, contexts, None)
 
     def _input(
         self, previous: Float[Tensor, "B *T E"], memory: FixedContext

@@ -81,8 +81,8 @@ class TransformerDecoderBlock(nn.Module):
         return self.feed_forward_residual(x, self.feed_forward), kv_cache, weights
 
     def _extend(self, kv_cache: Memory, x: Float[Tensor, "B T D"]) -> Memory:
-        everywhere = torch.ones(x.shape[:2], dtype=torch.bool, device=x.device)
-        new = self.self_attention.remember(x, x, everywhere, offset=kv_cache.keys.shape[-2])
+        full_mask = torch.ones(x.shape[:2], dtype=torch.bool, device=x.device)
+        new = self.self_attention.remember(x, x, full_mask, offset=kv_cache.keys.shape[-2])
         return Memory(
             torch.cat([kv_cache.keys, new.keys], dim=-2),
             torch.cat([kv_cache.values, new.values], dim=-2),

@@ -34,7 +34,7 @@ class ConvolutionalEncoder(Encoder):
             GatedConvolution(hidden_size, kernel_size, dropout) for _ in range(num_layers)
         )
         self.leave = projection_or_identity(hidden_size, embedding_size)
-        self.margin = (kernel_size - 1) // 2
+        self.padding = (kernel_size - 1) // 2
 
     @override
     def forward(self, embedded: Float[Tensor, "B S E"], mask: Bool[Tensor, "B S"]) -> EncoderOutput:
@@ -42,7 +42,7 @@ class ConvolutionalEncoder(Encoder):
         for block in self.blocks:
             # hidden positions must be zero, like the padding of the convolution
             z = z.masked_fill(~mask[..., None], 0.0)
-            z = block(nn.functional.pad(z, (0, 0, self.margin, self.margin)), z)
+            z = block(nn.functional.pad(z, (0, 0, self.padding, self.padding)), z)
         z = self.leave(z).masked_fill(~mask[..., None], 0.0)
         values = (z + embedded).masked_fill(~mask[..., None], 0.0)
         return EncoderOutput(z, values, mask, last_visible(z, mask, z.new_zeros(z[:, 0].shape)))

@@ -1,7 +1,7 @@
 """Batch invariance: a line is decoded in the same shapes whatever lines it is batched with.
 
-The float32 result of a product changes with its number of rows. Here every product has one number
-of rows, filled up with copies if there are fewer, and a source is padded by its own length alone:
+The float32 result of a product changes with its number of rows. Here every product has the same
+number of rows, filled up with copies, and the padding of a source depends only on its own length:
 its output cannot depend on its neighbours.
 """
 
@@ -65,14 +65,14 @@ class TiledBatch:
             )
             ids, mask = torch.from_numpy(padded).to(device), torch.from_numpy(visible).to(device)
             memory, state = decoder.start(ids, mask)
-            # a product also changes with the layout of its factors: what a decoder returns may be a
-            # view, but rows that are gathered when a line leaves are none
+            # the layout of its factors also changes a product: a decoder may return views, but rows
+            # that are gathered when a line leaves are contiguous
             memories.append(memory.contiguous())
             states.append(state)
-        every_source = _join(memories)
+        all_sources = _join(memories)
         if decoder.rows_per_call(len(sources)) > size:
-            memories, states = [every_source], [_join(states)]
-        return cls(decoder, every_source, np.arange(len(sources)), memories, states)
+            memories, states = [all_sources], [_join(states)]
+        return cls(decoder, all_sources, np.arange(len(sources)), memories, states)
 
     @property
     def num_tiles(self) -> int:
@@ -83,19 +83,18 @@ class TiledBatch:
         self, tokens: Int[Tensor, "n"], forced_weights: Float[Tensor, "n L H S"] | None
     ) -> tuple["TiledBatch", Float[Tensor, "n V"], Float[Tensor, "n L H S"] | None]:
         """Feed a token to each row; return log-probabilities of the next, and weights."""
-        states, scored, size = [], [], self.decoder.rows_per_call(len(tokens))
+        states, outputs, size = [], [], self.decoder.rows_per_call(len(tokens))
         for call, (memory, state) in enumerate(zip(self.memories, self.states, strict=True)):
             rows = slice(call * size, (call + 1) * size)
-            fed, forced = tokens[rows], None if forced_weights is None else forced_weights[rows]
-            missing = size - len(fed)
-            forced = None if forced is None else _fill(forced, missing)
+            missing = size - len(tokens[rows])
+            forced = None if forced_weights is None else _fill(forced_weights[rows], missing)
             state, step = self.decoder.step(
-                state, _fill(fed, missing), memory, forced_weights=forced
+                state, _fill(tokens[rows], missing), memory, forced_weights=forced
             )
             states.append(state)
             log_probs = step.logits.float().log_softmax(dim=-1)
-            scored.append(ModelOutput(log_probs, step.weights))
-        joined, n = _join(scored), len(self.source_rows)
+            outputs.append(ModelOutput(log_probs, step.weights))
+        joined, n = _join(outputs), len(self.source_rows)
         weights = None if joined.weights is None else joined.weights[:n]
         return replace(self, states=states), joined.logits[:n], weights
 
@@ -118,18 +117,18 @@ class TiledBatch:
     def _memory(self, call: int, source_rows: Int[np.ndarray, "r"], size: int) -> Any:
         """Return the memory of one call's rows; only rows with another source are copied."""
         first = call * size
-        before = self.source_rows[first : first + len(source_rows)]
-        if len(before) == len(source_rows):
-            memory, changed = self.memories[call], np.flatnonzero(source_rows != before)
+        old_sources = self.source_rows[first : first + len(source_rows)]
+        if len(old_sources) == len(source_rows):
+            memory, changed = self.memories[call], np.flatnonzero(source_rows != old_sources)
             if not len(changed) and size == self.decoder.rows_per_call(len(self.source_rows)):
                 return memory
             if memory is not self.sources:
                 (memory,) = memory.split([size])
-                places, others = (
+                changed_rows, new_sources = (
                     torch.from_numpy(rows).to(self.decoder.device)
                     for rows in (changed, source_rows[changed])
                 )
-                return memory.put(places, self.sources, others)
+                return memory.put(changed_rows, self.sources, new_sources)
         return self._gather(self.sources, source_rows)[0]
 
     def _gather(self, record: Any, rows: Int[np.ndarray, "m"]) -> list[Any]:
@@ -142,7 +141,7 @@ class TiledBatch:
 
 
 def _join(records: list[Any]) -> Any:
-    """Lay records under each other; one alone is not copied."""
+    """Join records along their rows; a single one is not copied."""
     return records[0] if len(records) == 1 else type(records[0]).join(records)
 
 

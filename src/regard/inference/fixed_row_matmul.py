@@ -11,10 +11,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-# a multiple of every vector width, so that no element-wise kernel has a tail of its own
+# a multiple of every vector width: no element-wise kernel has a remainder
 TILE_ROWS = 32
 
-# a GPU computes so many in the time of one
+# a GPU computes as many rows in the time of one
 GPU_TILE_ROWS = 256
 
 

@@ -1,4 +1,4 @@
-"""Fused steps of Bahdanau's and Luong's decoders: what does not depend on the state is precomputed.
+"""Fused steps of Bahdanau's and Luong's decoders: products without the state are precomputed.
 
 W [y; c] = W_y y + Σ_j α_j W_c h_j: a token's part is a row of a table, the source's part is
 projected once a line, and all matrices that multiply the old state are joined. The readout's first
@@ -28,9 +28,9 @@ from regard.nn.readouts import LinearLayer, MaxoutLayer, TanhLayer
 from regard.nn.scores import ScoreFunction, TanhScore
 
 MAX_PROJECTED_LENGTH = 24
-"""The longest source that is projected; of a longer one, each step's context is.
+"""Longer sources are not projected; each step's context is projected instead.
 
-A weighted sum costs what reading its terms costs, and projected they are wider.
+The time of a weighted sum is that of reading its terms, and the projected ones are wider.
 """
 
 
@@ -110,7 +110,7 @@ class _FusedRecurrentStep(FusedStepDecoder):
 
 @final
 class FusedBahdanauStep(_FusedRecurrentStep):
-    """Attend, then update the cell: the old state's products are one."""
+    """Attend, then update the cell; all products with the old state are one."""
 
     def __init__(self, model: Seq2Seq, table_encoder: TableEncoder | None = None) -> None:
         super().__init__(model, table_encoder)
@@ -122,8 +122,8 @@ class FusedBahdanauStep(_FusedRecurrentStep):
 
     @staticmethod
     @override
-    def refusal(model: Seq2Seq) -> str | None:
-        return _refusal(model, cast(BahdanauDecoder, model.decoder))
+    def why_not(model: Seq2Seq) -> str | None:
+        return _why_not(model, cast(BahdanauDecoder, model.decoder))
 
     @override
     def step(
@@ -165,9 +165,9 @@ class FusedLuongStep(_FusedRecurrentStep):
 
     @staticmethod
     @override
-    def refusal(model: Seq2Seq) -> str | None:
+    def why_not(model: Seq2Seq) -> str | None:
         decoder = cast(LuongDecoder, model.decoder)
-        return "it is not attentional" if decoder.W_c is None else _refusal(model, decoder)
+        return "it is not attentional" if decoder.W_c is None else _why_not(model, decoder)
 
     @override
     def step(
@@ -183,11 +183,11 @@ class FusedLuongStep(_FusedRecurrentStep):
             x = self.feeding_matmul(state.output, x)
         hidden = self.fused_cell(x, self.recurrent_matmul(state.layers[0].h), state.layers[0])
         products = self.new_state_matmul(hidden.h, self.new_state_bias)
-        query, own = products.split_with_sizes(self.sizes, dim=1)
+        query, state_term = products.split_with_sizes(self.sizes, dim=1)
         query = query if self.sizes[0] else hidden.h
-        addend = torch.cat([own, token_readout], dim=1)
-        joined, weights = self._attend(query, memory, forced_weights, addend)
-        output, readout_part = joined.tensor_split([self.sizes[1]], dim=1)
+        addend = torch.cat([state_term, token_readout], dim=1)
+        projected, weights = self._attend(query, memory, forced_weights, addend)
+        output, readout_part = projected.tensor_split([self.sizes[1]], dim=1)
         output = torch.tanh(output)
         if self.old_state_matmul.output_size:
             readout_part = self.old_state_matmul(state.output, readout_part)
@@ -196,10 +196,9 @@ class FusedLuongStep(_FusedRecurrentStep):
 
 
 class _ReadoutParts(NamedTuple):
-    """The readout's first layer by what it reads; without such a layer, all are empty.
+    """The weights of the readout's first layer by input; without such a layer, all are empty.
 
-    The weight of a token or a context that it does not read is zero; of the old state it has no
-    rows then.
+    If the token or the context is no input, its weight is zero; that of the old state has no rows.
     """
 
     previous: Float[Tensor, "O E"]
@@ -229,7 +228,7 @@ def _readout_parts(model: Seq2Seq, decoder: BahdanauDecoder | LuongDecoder) -> _
     return _ReadoutParts(parts["previous"], parts["context"], parts["old_state"], new_state, bias)
 
 
-def _refusal(model: Seq2Seq, decoder: BahdanauDecoder | LuongDecoder) -> str | None:
+def _why_not(model: Seq2Seq, decoder: BahdanauDecoder | LuongDecoder) -> str | None:
     if reason := why_not_one_op(decoder.stack, decoder.attention):
         return reason
     if model.target_embedding.positions is not None:
@@ -243,7 +242,7 @@ def _refusal(model: Seq2Seq, decoder: BahdanauDecoder | LuongDecoder) -> str | N
 
 
 def _query_weight(score: ScoreFunction, like: Float[Tensor, "P D"]) -> Float[Tensor, "A D"]:
-    """Return what makes a query of a state; no rows if the state itself is the query."""
+    """Return the query projection of a state; no rows if the state itself is the query."""
     return score.query_weight if isinstance(score, TanhScore) else like[:0]
 
 

@@ -41,13 +41,13 @@ class FusedTransformerStep(FusedStepDecoder):
 
     @staticmethod
     @override
-    def refusal(model: Seq2Seq) -> str | None:
+    def why_not(model: Seq2Seq) -> str | None:
         attentions = [
             part
             for block in _blocks(model)
             for part in (block.self_attention, block.cross_attention)
         ]
-        if reasons := [reason for part in attentions if (reason := _unknown(part))]:
+        if reasons := [reason for part in attentions if (reason := _why_not_fused(part))]:
             return reasons[0]
         linear = isinstance(model.readout.layer, LinearLayer)
         return None if linear else "its readout is not linear"
@@ -58,8 +58,8 @@ class FusedTransformerStep(FusedStepDecoder):
     ) -> tuple[TransformerMemory, KVCache]:
         encoded = self.encode(source, source_mask)
         keys, values, mask = encoded.keys, encoded.values, encoded.mask
-        sources = (block.block.cross_attention for block in self.blocks)
-        layers = tuple(source.remember(keys, values, mask) for source in sources)
+        attentions = (block.block.cross_attention for block in self.blocks)
+        layers = tuple(attention.remember(keys, values, mask) for attention in attentions)
         empty = encoded.keys.new_empty(len(source), 0, self.decoder.state_size)
         cache = KVCache(zero_position(encoded), ((empty, empty),) * len(layers))
         return TransformerMemory(layers), cache
@@ -76,16 +76,16 @@ class FusedTransformerStep(FusedStepDecoder):
         state = state.grow_if_full()
         t = state.length
         x = self.model.target_embedding(tokens[:, None], state.position)[:, 0]
-        every_weights = []
+        all_weights = []
         for layer, block in enumerate(self.blocks):
             forced = None if forced_weights is None else forced_weights[:, layer]
             query, key, value = block.project(x)
             x = block.attend_to_tokens(x, query, *state.write(layer, t, key, value))
             x, weights = block.attend_to_source(x, memory.layers[layer], forced)
             x = block.feed_forward(x)
-            every_weights.append(weights)
+            all_weights.append(weights)
         logits = self.logits_matmul(self.decoder.norm(x), self.logits_bias)
-        return state.advance(), ModelOutput(logits, torch.stack(every_weights, dim=1))
+        return state.advance(), ModelOutput(logits, torch.stack(all_weights, dim=1))
 
 
 @final
@@ -94,14 +94,17 @@ class _FusedBlock:
 
     def __init__(self, block: TransformerDecoderBlock) -> None:
         self.block, self.heads = block, block.self_attention.num_heads
-        own, source, forward = block.self_attention, block.cross_attention, block.feed_forward
-        # the scale of the scores, once
-        scale = (own.W_q.weight.shape[0] // self.heads) ** -0.5
-        self.W_qkv = FixedRowMatmul(own.W_q.weight * scale, own.W_k.weight, own.W_v.weight)
-        self.W_o = FixedRowMatmul(own.W_o.weight)
-        self.source_W_q = FixedRowMatmul(source.W_q.weight * scale)
-        self.source_W_o = FixedRowMatmul(source.W_o.weight)
-        self.W_1, self.W_2 = FixedRowMatmul(forward.W_1.weight), FixedRowMatmul(forward.W_2.weight)
+        attention, cross_attention = block.self_attention, block.cross_attention
+        # the scores are scaled through the query matrices
+        scale = (attention.W_q.weight.shape[0] // self.heads) ** -0.5
+        self.W_qkv = FixedRowMatmul(
+            attention.W_q.weight * scale, attention.W_k.weight, attention.W_v.weight
+        )
+        self.W_o = FixedRowMatmul(attention.W_o.weight)
+        self.cross_W_q = FixedRowMatmul(cross_attention.W_q.weight * scale)
+        self.cross_W_o = FixedRowMatmul(cross_attention.W_o.weight)
+        self.W_1 = FixedRowMatmul(block.feed_forward.W_1.weight)
+        self.W_2 = FixedRowMatmul(block.feed_forward.W_2.weight)
 
     def project(self, x: Float[Tensor, "B D"]) -> tuple[Tensor, ...]:
         """Return the token's query, key and value."""
@@ -129,7 +132,7 @@ class _FusedBlock:
     ) -> tuple[Float[Tensor, "B D"], Float[Tensor, "B H S"]]:
         """Add what every head reads from the source; return its weights too."""
         B, H, S, K = memory.keys.shape
-        query = self.source_W_q(_pre_norm(self.block.cross_attention_residual, x)).view(B, H, 1, K)
+        query = self.cross_W_q(_pre_norm(self.block.cross_attention_residual, x)).view(B, H, 1, K)
         every_tile = list(tiles(B))
         scores = torch.cat([query[tile] @ memory.keys[tile].mT for tile in every_tile])
         weights = masked_softmax(scores, memory.mask[:, None])
@@ -138,15 +141,15 @@ class _FusedBlock:
         )
         contexts = torch.cat([weights[tile] @ memory.values[tile] for tile in every_tile])
         x = _post_norm(
-            self.block.cross_attention_residual, self.source_W_o(contexts.view(B, H * K), x)
+            self.block.cross_attention_residual, self.cross_W_o(contexts.view(B, H * K), x)
         )
         return x, weights.view(B, H, S)
 
     def feed_forward(self, x: Float[Tensor, "B D"]) -> Float[Tensor, "B D"]:
         """Add the feed-forward layer."""
-        around, layer = self.block.feed_forward_residual, self.block.feed_forward
-        hidden = self.W_1(_pre_norm(around, x), layer.W_1.bias).relu_()
-        return _post_norm(around, self.W_2(hidden, layer.W_2.bias) + x)
+        residual, layer = self.block.feed_forward_residual, self.block.feed_forward
+        hidden = self.W_1(_pre_norm(residual, x), layer.W_1.bias).relu_()
+        return _post_norm(residual, self.W_2(hidden, layer.W_2.bias) + x)
 
 
 def _blocks(model: Seq2Seq) -> list[TransformerDecoderBlock]:
@@ -154,7 +157,7 @@ def _blocks(model: Seq2Seq) -> list[TransformerDecoderBlock]:
     return [cast(TransformerDecoderBlock, block) for block in decoder.blocks]
 
 
-def _unknown(attention: MultiHeadAttention) -> str | None:
+def _why_not_fused(attention: MultiHeadAttention) -> str | None:
     if not isinstance(attention.attention.score, ScaledDotScore):
         return f"its score is {type(attention.attention.score).__name__}"
     if attention.attention.relative is not None:

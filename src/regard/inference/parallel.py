@@ -74,12 +74,12 @@ def _num_cores(device: torch.device) -> int:
 @contextmanager
 def single_thread(device: torch.device) -> Iterator[None]:
     """Compute each product of the calling thread with one thread."""
-    before = get_num_threads()
-    if before == 1 or device.type != "cpu":
+    num_threads = get_num_threads()
+    if num_threads == 1 or device.type != "cpu":
         yield
         return
     set_num_threads(1)
     try:
         yield
     finally:
-        set_num_threads(before)
+        set_num_threads(num_threads)

@@ -1,7 +1,7 @@
-"""Prepare a model for inference: choose the fastest decoding that computes what the model does.
+"""Prepare a model for inference: select the fastest step decoder that computes the same.
 
-A product of few rows with a matrix of many is faster by a third or more if the matrix lies column
-by column: W x then reads it in the order in which it is stored. The layout also changes how a
+A product of few rows with a matrix of many is faster by a third or more if the matrix is
+column-major: W x then reads it in the order in which it is stored. The layout also changes how a
 product rounds, so every search uses such a copy, whatever else the model is used for.
 """
 
@@ -67,7 +67,7 @@ def prepare_for_inference(model: Seq2Seq) -> PreparedModel:
 
 
 def explain_decoding(model: Seq2Seq, device: str) -> dict[str, Decision]:
-    """Return by what each part of a model is decoded on a device, and why; prepare nothing."""
+    """Return what runs for each part of a model on a device, and why; prepare nothing."""
     if device != "cpu":
         reason = f"faster ones are for a CPU, but the model is on {device}"
         return {
@@ -76,8 +76,8 @@ def explain_decoding(model: Seq2Seq, device: str) -> dict[str, Decision]:
             "decoder matrices": Decision("as they are", "a GPU chooses layouts itself"),
         }
     encoder = Decision("table lookup", "one recurrent layer, few tokens")
-    if refusal := TableEncoder.refusal(model):
-        encoder = Decision("the model's own", refusal)
+    if why_not := TableEncoder.why_not(model):
+        encoder = Decision("the model's own", why_not)
     fused, reason = choose_step(model)
     name = "reference" if fused is None else fused.__name__
     decisions = {"source encoder": encoder, "decoder step": Decision(name, reason)}
@@ -100,13 +100,13 @@ def choose_step(model: Seq2Seq) -> tuple[type[FusedStepDecoder] | None, str]:
     fused = FUSED_STEPS.get(type(model.decoder))
     if fused is None:
         return None, f"{type(model.decoder).__name__} has no fused step"
-    refusal = fused.refusal(model)
-    return (fused, "precomputed and joined products") if refusal is None else (None, refusal)
+    why_not = fused.why_not(model)
+    return (fused, "precomputed and joined products") if why_not is None else (None, why_not)
 
 
 def _prepare(model: Seq2Seq) -> PreparedModel:
-    own: list[Any] = [*model.parameters(), *model.buffers()]
-    column_major = copy.deepcopy(model, {id(tensor): tensor for tensor in own})
+    weights_and_buffers: list[Any] = [*model.parameters(), *model.buffers()]
+    column_major = copy.deepcopy(model, {id(tensor): tensor for tensor in weights_and_buffers})
     for part in (column_major.decoder, column_major.readout):
         for module in part.modules():
             for name, weight in module.named_parameters(recurse=False):
@@ -116,7 +116,7 @@ def _prepare(model: Seq2Seq) -> PreparedModel:
                     setattr(module, name, nn.Parameter(columns, requires_grad=False))
     # products are precomputed here, and those of several threads round differently
     with single_thread(model.device):
-        table = TableEncoder(column_major) if TableEncoder.refusal(column_major) is None else None
+        table = TableEncoder(column_major) if TableEncoder.why_not(column_major) is None else None
         reference = ReferenceStepDecoder(column_major, table)
         fused, _ = choose_step(column_major)
         decoder = reference if fused is None else fused(column_major, table)

@@ -1,4 +1,4 @@
-"""The step decoder: all that search needs of a model. The reference one is the model itself.
+"""The step decoder: all that search needs of a model. The reference is the model itself.
 
 Faster ones (`fused_recurrent.py`, `fused_transformer.py`) compute the same in another order.
 """
@@ -91,8 +91,8 @@ class FusedStepDecoder(StepDecoder):
 
     @staticmethod
     @abstractmethod
-    def refusal(model: Seq2Seq) -> str | None:
-        """Say why a model of this decoder cannot be stepped so; None if it can."""
+    def why_not(model: Seq2Seq) -> str | None:
+        """Say why this step cannot run for a model; None if it can."""
 
     @override
     def rows_per_call(self, num_rows: int) -> int:

@@ -14,7 +14,7 @@ from regard.nn.cells import Cell, HiddenState
 from regard.nn.encoder_output import EncoderOutput
 
 MAX_TABLE_TOKENS = 4096
-"""The largest vocabulary that a table is made of."""
+"""The largest vocabulary that gets a table."""
 
 
 def _cells(encoder: RecurrentEncoder) -> list[Cell]:
@@ -36,8 +36,8 @@ class TableEncoder:
             self.tables = [cell.W(embedded) for cell in cells]
 
     @staticmethod
-    def refusal(model: Seq2Seq) -> str | None:
-        """Say why a model's sources cannot be encoded so; None if they can."""
+    def why_not(model: Seq2Seq) -> str | None:
+        """Say why a table cannot encode a model's sources; None if it can."""
         encoder, embedding = model.encoder, model.source_embedding
         if not isinstance(encoder, RecurrentEncoder):
             return f"{type(encoder).__name__} is not recurrent"
@@ -59,10 +59,10 @@ class TableEncoder:
             for cell, table, right_to_left in directions
         ]
         states = torch.cat([h for h, _ in scans], dim=-1)
-        ends = [end for _, end in scans]
-        stores = [end.c for end in ends if end.c is not None]
-        c = torch.cat(stores, dim=-1) if stores else None
-        last = HiddenState(torch.cat([end.h for end in ends], dim=-1), c)
+        last_states = [last for _, last in scans]
+        cell_states = [last.c for last in last_states if last.c is not None]
+        c = torch.cat(cell_states, dim=-1) if cell_states else None
+        last = HiddenState(torch.cat([last.h for last in last_states], dim=-1), c)
         return EncoderOutput(states, states, mask, last.h, (last,))
 
     def _scan(
@@ -74,7 +74,7 @@ class TableEncoder:
         mask: Bool[Tensor, "B S"],
         right_to_left: bool,
     ) -> tuple[Float[Tensor, "B S D"], HiddenState]:
-        """Return every state, zero where nothing is visible, and the last."""
+        """Return every state, zero at hidden positions, and the last one."""
         (B, S), D = source.shape, cell.D
         x = table.index_select(0, source.t().flatten()).view(S, B, -1)
         all_visible = mask.all(dim=0).tolist()

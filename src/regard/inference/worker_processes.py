@@ -1,7 +1,7 @@
 """Worker processes for many batches: threads of one process wait for each other.
 
-A worker is a fork: it has the model without a copy, and ends with its share of the batches or with
-its caller. A batch that a worker did not return, for whatever reason, is computed by the caller.
+A worker is a fork: it shares the model's memory, and ends after its share of the batches or with
+its caller. If a worker fails to return a batch, the caller computes it.
 """
 
 import signal
@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 Output = TypeVar("Output")
 
 MIN_BATCHES_PER_CORE = 8
-"""Batches per core from which on a process is worth its start."""
+"""Batches per core that make it worth starting a process."""
 
 
 def worth_processes(num_batches: int, cores: int) -> bool:
@@ -37,7 +37,8 @@ def run_in_processes(
         for core in range(cores):
             receiver, sender = context.Pipe(duplex=False)
             share = {number: unfinished[number] for number in range(core, len(batches), cores)}
-            process = context.Process(target=_work_on, args=(work, share, sender), daemon=True)
+            arguments = work, share, sender
+            process = context.Process(target=_compute_share, args=arguments, daemon=True)
             process.start()
             sender.close()
             running[receiver] = process
@@ -57,7 +58,7 @@ def run_in_processes(
         yield batch, work(batch)
 
 
-def _work_on(
+def _compute_share(
     work: Callable[[list[int]], Any], share: dict[int, list[int]], sender: Connection
 ) -> None:
     """Compute a share; after an error the caller computes the rest, and raises it there."""

@@ -1,4 +1,4 @@
-"""Ops: each has its definition in `reference.py`, perhaps faster implementations, and one runs."""
+"""Ops: each has a definition in `reference.py`; the fastest implementation that can runs."""
 
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
@@ -26,7 +26,7 @@ R = TypeVar("R")
 
 
 def _dispatched(definition: Callable[P, R]) -> Callable[P, R]:
-    """Return what runs in place of a definition; it has the definition's signature."""
+    """Return the op of a definition; it has the definition's signature."""
     return OPS[definition.__name__].run
 
 

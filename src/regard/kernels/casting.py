@@ -1,4 +1,4 @@
-"""Autocast for custom autograd functions: they cast once, and run inside in one type."""
+"""Autocast for custom autograd functions: they cast their inputs once and run in one type."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 def cast_for_autocast(tensor: Tensor, *others: Tensor | None) -> list[Any]:
-    """Return all in the type that autocast asks for, or as they are if it is off."""
+    """Return all tensors in the type of autocast, or unchanged if it is off."""
     tensors = [tensor, *others]
     if not torch.is_autocast_enabled(tensor.device.type):
         return tensors

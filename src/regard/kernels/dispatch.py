@@ -1,7 +1,7 @@
 """How an implementation is selected and explained: by what it can compute, never by timing.
 
 Therefore a run can be repeated. `registry.py` lists the implementations of each op. Other packages
-declare the paths that they select with the same types, and `regard doctor` shows all of them.
+declare their own alternatives with the same types, and `regard doctor` shows all of them.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,18 +17,18 @@ _NO_KEYWORDS: Mapping[str, Any] = MappingProxyType({})
 
 
 class Call(NamedTuple):
-    """What an op is called with; without arguments, whether an implementation runs at all."""
+    """The arguments of an op; without them, whether an implementation can run on the device."""
 
     device: str
     dtype: torch.dtype = torch.float32
     arguments: tuple[Any, ...] = ()
     keywords: Mapping[str, Any] = _NO_KEYWORDS
     assumed_precision: str | None = None
-    """What products would be computed in; None asks torch what holds now."""
+    """The precision of products to assume; None for torch's current one."""
 
     @property
     def precision(self) -> str:
-        """What products are computed in: float32, tf32 or bfloat16."""
+        """The precision of products: float32, tf32 or bfloat16."""
         if self.assumed_precision is not None:
             return self.assumed_precision
         if torch.is_autocast_enabled(self.device):
@@ -37,14 +37,14 @@ class Call(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """What runs, and why; the reasons against faster implementations come first."""
+    """What runs, and why; it begins with the reasons why no faster implementation does."""
 
     implementation: str
     reason: str
 
 
 class Implementation(NamedTuple):
-    """One way to compute something: its name, what speaks for it, and what against it."""
+    """One way to compute something: its name, the reason for it, and what rules it out."""
 
     run: Callable[..., Any]
     name: str
@@ -66,7 +66,7 @@ class Alternatives(Generic[SubjectT]):
         return self.implementations[-1]
 
     def explain(self, subject: SubjectT) -> Decision:
-        """Return what `select` returns, and why nothing before it."""
+        """Return what `select` returns, and why no implementation before it can run."""
         selected = self.select(subject)
         faster = self.implementations[: self.implementations.index(selected)]
         reasons = [f"{other.name}: {other.why_not(subject)}" for other in faster]

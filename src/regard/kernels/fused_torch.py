@@ -1,4 +1,4 @@
-"""Ops that PyTorch itself has as one fused call, with regard's parameters.
+"""Ops for which PyTorch has one fused call, with regard's parameters.
 
 Used only if PyTorch computes exactly the function that `reference.py` defines.
 """
@@ -14,7 +14,7 @@ from regard.kernels.sequences import last_visible, reverse
 from regard.kernels.types import CellWeights
 
 ALIGNED_WIDTH = 8
-"""Numbers of two bytes that a GPU's fast products read at once."""
+"""How many numbers of two bytes a GPU's fast products read at once."""
 
 
 def scaled_dot_attention(
@@ -27,21 +27,21 @@ def scaled_dot_attention(
 ) -> Float[Tensor, "*B T N"]:
     """`reference.scaled_dot_attention`; never builds [B,T,S].
 
-    PyTorch promises nothing for a row that may see nothing: here it sees everything, and counts 0.
+    PyTorch promises nothing for a row whose keys are all hidden. Here it sees all, and becomes 0.
     """
-    blind = ~mask.any(dim=-1, keepdim=True)
+    all_hidden = ~mask.any(dim=-1, keepdim=True)
     context = functional.scaled_dot_product_attention(
-        query, keys, values, attn_mask=mask | blind, dropout_p=dropout
+        query, keys, values, attn_mask=mask | all_hidden, dropout_p=dropout
     )
-    return context.masked_fill(blind, 0.0)
+    return context.masked_fill(all_hidden, 0.0)
 
 
 def padded_linear(
     x: Float[Tensor, "*B I"], W: Float[Tensor, "O I"], *, bias: Float[Tensor, "O"] | None = None
 ) -> Float[Tensor, "*B O"]:
     """W x + bias in autocast's type, x and W padded with zeros to rows of whole 16 bytes."""
-    low = torch.get_autocast_dtype(x.device.type)
-    x, W = (functional.pad(part.to(low), (0, -x.shape[-1] % ALIGNED_WIDTH)) for part in (x, W))
+    dtype = torch.get_autocast_dtype(x.device.type)
+    x, W = (functional.pad(part.to(dtype), (0, -x.shape[-1] % ALIGNED_WIDTH)) for part in (x, W))
     return functional.linear(x, W, bias)
 
 
@@ -54,7 +54,7 @@ def elman_scan(
     b: Float[Tensor, "D"] | None,
 ) -> Float[Tensor, "B T D"]:
     """Scan `reference.elman_step` over a sequence; PyTorch's second bias stays zero."""
-    states, _ = torch.rnn_tanh(x, h[None], _weights(W, U, b), *_options())
+    states, _ = torch.rnn_tanh(x, h[None], _flat_weights(W, U, b), *_rnn_options())
     return states
 
 
@@ -68,10 +68,10 @@ def gru_after_scan(
 ) -> Float[Tensor, "B T D"]:
     """Scan `reference.gru_after_step` over a sequence.
 
-    PyTorch keeps with z what ours renews: 1 − σ(a) = σ(−a), therefore z's rows change their sign.
+    In PyTorch z is the share of the old state: 1 − σ(a) = σ(−a), therefore z's rows change sign.
     """
-    weights = _weights(_flip_z(W), _flip_z(U), None if b is None else _flip_z(b))
-    states, _ = torch.gru(x, h[None], weights, *_options())
+    weights = _flat_weights(_flip_z(W), _flip_z(U), None if b is None else _flip_z(b))
+    states, _ = torch.gru(x, h[None], weights, *_rnn_options())
     return states
 
 
@@ -115,25 +115,25 @@ def lstm_scan(
     """`reference.lstm_scan`.
 
     PyTorch returns only the last c, therefore hidden positions must not change it: one more input
-    says "hidden" and sets i to 0 and f to 1 exactly, whatever the other inputs are.
-    Not every CPU has PyTorch's LSTM in bfloat16: all compute it in the type of the weights.
+    marks them and sets i to 0 and f to 1 exactly, whatever the other inputs are. PyTorch's LSTM
+    does not run in bfloat16 on every CPU: every CPU computes it in the type of the weights.
     """
     saturated = 1e4  # the sigmoid of ∓1e4 is 0 and 1 in every float type
     i, rest = W.new_full((U.shape[1],), -saturated), W.new_zeros(2 * U.shape[1])
     hold = torch.cat([i, -i, rest])  # for i, f, g, o
     x = x if x.is_cuda else x.to(W.dtype)
     x = torch.cat([x, (~mask)[..., None].to(x.dtype)], dim=-1)
-    weights = _weights(torch.cat([W, hold[:, None]], dim=-1), U, b)
+    weights = _flat_weights(torch.cat([W, hold[:, None]], dim=-1), U, b)
     state = [part[None] if x.is_cuda else part[None].to(W.dtype) for part in (h, c)]
     with nullcontext() if x.is_cuda else torch.autocast("cpu", enabled=False):
-        states, _, last_c = torch.lstm(x, state, weights, *_options())
+        states, _, last_c = torch.lstm(x, state, weights, *_rnn_options())
     return states, last_c[0]
 
 
-def _weights(W: Tensor, U: Tensor, b: Tensor | None) -> list[Tensor]:
-    """Return the weights as PyTorch takes them, with zeros for biases that ours does not have.
+def _flat_weights(W: Tensor, U: Tensor, b: Tensor | None) -> list[Tensor]:
+    """Return the weights in PyTorch's order, with zeros for missing biases.
 
-    On a GPU they are one block of memory, since cuDNN would copy them at each call otherwise.
+    On a GPU they are one block of memory: otherwise cuDNN would copy them at each call.
     """
     zero = W.new_zeros(W.shape[0])
     weights = [W, U, zero if b is None else b, zero]
@@ -144,6 +144,6 @@ def _weights(W: Tensor, U: Tensor, b: Tensor | None) -> list[Tensor]:
     return [piece.view_as(weight) for piece, weight in zip(pieces, weights, strict=True)]
 
 
-def _options() -> tuple[bool, int, float, bool, bool, bool]:
+def _rnn_options() -> tuple[bool, int, float, bool, bool, bool]:
     """Biases, one layer, no dropout, training if gradients are on, one direction, batch first."""
     return True, 1, 0.0, torch.is_grad_enabled(), False, True

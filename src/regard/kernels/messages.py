@@ -6,5 +6,5 @@ EXACT = "PyTorch computes exactly this function"
 
 
 def setting_is(name: str, current: str) -> str:
-    """Say which setting speaks against an implementation."""
+    """Say which setting rules out an implementation."""
     return f"{name} is {current}"

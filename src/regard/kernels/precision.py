@@ -1,4 +1,4 @@
-"""What numbers a device multiplies itself, and what `train.precision` becomes on it."""
+"""Which precisions a device supports in hardware, and what `train.precision` selects on it."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -10,9 +10,9 @@ from regard.kernels.messages import NEEDS_CUDA, setting_is
 
 
 def bfloat16_instructions() -> list[str]:
-    """Return the instructions by which this CPU multiplies bfloat16; without any it emulates it.
+    """Return this CPU's instructions for bfloat16 products; without any it emulates them.
 
-    A torch that cannot tell counts as none.
+    A torch version that cannot list them counts as none.
     """
     capabilities: Callable[[], Mapping[str, Any]] = getattr(torch.cpu, "get_capabilities", dict)
     available = capabilities()
@@ -20,12 +20,12 @@ def bfloat16_instructions() -> list[str]:
 
 
 def has_bfloat16(device: str) -> bool:
-    """Whether a device multiplies bfloat16 itself; a CPU that emulates it takes far longer."""
+    """Whether a device multiplies bfloat16 in hardware; a CPU that emulates it is far slower."""
     return device != "cpu" or bool(bfloat16_instructions())
 
 
 class PrecisionRequest(NamedTuple):
-    """`train.precision`, and the device that is to follow it."""
+    """`train.precision`, and the device to train on."""
 
     setting: str
     device: str
@@ -56,4 +56,4 @@ PRECISIONS = Alternatives[PrecisionRequest](
         Implementation(_autocast(False), "float32", "every product is exact to 24 bits"),
     )
 )
-"""What a training update computes in; `run` makes the autocast context of a device."""
+"""The precisions of a training update; `run` returns the autocast context of a device."""

@@ -1,6 +1,6 @@
-"""The definition of every op, in plain PyTorch: a kernel is right when it agrees with this file.
+"""The definition of every op, in plain PyTorch: a kernel is correct if it agrees with this file.
 
-Nothing here is selected or cached; `dispatch.py` decides what runs, under these signatures.
+Nothing here is selected or cached; `dispatch.py` selects what runs, with these signatures.
 """
 
 import torch
@@ -190,7 +190,7 @@ def lstm_scan(
     U: Float[Tensor, "G D"],
     b: Float[Tensor, "G"] | None,
 ) -> tuple[Float[Tensor, "B T D"], Float[Tensor, "B D"]]:
-    """Every h of an LSTM over a sequence, and the c each row held at its last visible position.
+    """Every h of an LSTM over a sequence, and each row's c at its last visible position.
 
     4·B·T·D·(I + D) multiply-adds. Only h at visible positions is defined.
     """

@@ -1,6 +1,6 @@
-"""Every op and its implementations, with what speaks for each and what against it.
+"""Every op and its implementations, with the reasons for and against each.
 
-What needs another package is imported when it first runs.
+An implementation that needs another package is imported when it first runs.
 """
 
 from collections.abc import Callable
@@ -60,10 +60,10 @@ def _needs_weight_dropout(call: Call) -> str | None:
 
 def _needs_gru_and_additive_score(call: Call) -> str | None:
     if call.keywords.get("cell") == "lstm":
-        return "has no LSTM"
+        return "does not support LSTMs"
     score = call.keywords.get("score")
     if score is not None and score.v is None:
-        return "has the additive score alone"
+        return "supports only the additive score"
     return _needs_triton(call)
 
 
@@ -171,7 +171,7 @@ OPS = {
 
 
 def adadelta(parameters: list[nn.Parameter], **settings: float) -> Optimizer:
-    """Make the optimizer for the device of the parameters."""
+    """Return the optimizer for the device of the parameters."""
     call = Call(parameters[0].device.type, parameters[0].dtype)
     optimizer: Optimizer = OPS["adadelta"].select(call).run(parameters, **settings)
     return optimizer

@@ -1,4 +1,4 @@
-"""Rows of different lengths, side by side: each row reversed, and where it ends."""
+"""Batches of sequences of different lengths: their reversal, and their last positions."""
 
 import torch
 from jaxtyping import Bool, Float
@@ -6,7 +6,7 @@ from torch import Tensor
 
 
 def reverse(x: Float[Tensor, "B S *N"], mask: Bool[Tensor, "B S"]) -> Float[Tensor, "B S *N"]:
-    """Reverse the visible part of each row; what is hidden keeps its place."""
+    """Reverse the visible part of each row; hidden positions do not move."""
     positions = torch.arange(mask.shape[1], device=mask.device)
     index = torch.where(mask, mask.sum(dim=1, keepdim=True) - 1 - positions, positions)
     return x.gather(1, index.reshape(*index.shape, *[1] * (x.ndim - 2)).expand_as(x))
@@ -17,5 +17,5 @@ def last_visible(
 ) -> Float[Tensor, "B D"]:
     """Return each row's last visible vector, or `otherwise` if nothing is visible."""
     index = (mask.sum(dim=1) - 1).clamp(min=0)
-    ends = x.gather(1, index[:, None, None].expand(-1, 1, x.shape[-1]))[:, 0]
-    return torch.where(mask.any(dim=1)[:, None], ends, otherwise)
+    last = x.gather(1, index[:, None, None].expand(-1, 1, x.shape[-1]))[:, 0]
+    return torch.where(mask.any(dim=1)[:, None], last, otherwise)

@@ -18,14 +18,14 @@ Step = Callable[[Tensor, Tensor, Tensor], Tensor]
 def elman_step(
     x: Float[Tensor, "B D"], h: Float[Tensor, "B D"], U: Float[Tensor, "D D"]
 ) -> Float[Tensor, "B D"]:
-    """h ← tanh(x + U h), where x is W x + b already: B·D² multiply-adds."""
+    """h ← tanh(x + U h); the argument x is W x + b. B·D² multiply-adds."""
     return torch.tanh(x + h @ U.T)
 
 
 def gru_before_step(
     x: Float[Tensor, "B G"], h: Float[Tensor, "B D"], U: Float[Tensor, "G D"]
 ) -> Float[Tensor, "B D"]:
-    """Step a GRU that resets before the product, where x holds W x + b of r, z and n.
+    """Step a GRU that resets before the product; x holds W x + b of r, z and n.
 
     r = σ(x_r + U_r h)   z = σ(x_z + U_z h)   n = tanh(x_n + U_n (r∘h))   h ← (1−z)∘h + z∘n
 
@@ -41,7 +41,7 @@ def gru_before_gates(
     h: Float[Tensor, "B D"],
     U_n: Float[Tensor, "D D"],
 ) -> Float[Tensor, "B D"]:
-    """The rest of `gru_before_step`, where u holds U h of r and z."""
+    """The rest of `gru_before_step`; u holds U h of r and z."""
     x_r, x_z, x_n = x.chunk(3, dim=-1)
     u_r, u_z = u.chunk(2, dim=-1)
     r, z = torch.sigmoid(x_r + u_r), torch.sigmoid(x_z + u_z)
@@ -55,7 +55,7 @@ def gru_after_step(
     U: Float[Tensor, "G D"],
     extra: Float[Tensor, "B G"] | None = None,
 ) -> Float[Tensor, "B D"]:
-    """Step a GRU that resets after the product, where x holds W x + b of r, z and n.
+    """Step a GRU that resets after the product; x holds W x + b of r, z and n.
 
     r = σ(x_r + u_r)   z = σ(x_z + u_z)   n = tanh(x_n + r∘u_n)   h ← (1−z)∘h + z∘n
 
@@ -68,7 +68,7 @@ def gru_after_step(
 def gru_after_gates(
     x: Float[Tensor, "B G"], u: Float[Tensor, "B G"], h: Float[Tensor, "B D"]
 ) -> Float[Tensor, "B D"]:
-    """The rest of `gru_after_step`, where u holds U h of r, z and n."""
+    """The rest of `gru_after_step`; u holds U h of r, z and n."""
     x_r, x_z, x_n = x.chunk(3, dim=-1)
     u_r, u_z, u_n = u.chunk(3, dim=-1)
     r, z = torch.sigmoid(x_r + u_r), torch.sigmoid(x_z + u_z)
@@ -82,7 +82,7 @@ def lstm_step(
     c: Float[Tensor, "B D"],
     U: Float[Tensor, "G D"],
 ) -> tuple[Float[Tensor, "B D"], Float[Tensor, "B D"]]:
-    """Step an LSTM without peepholes, where x holds W x + b of i, f, g and o.
+    """Step an LSTM without peepholes; x holds W x + b of i, f, g and o.
 
     i, f, o = σ(x + U h)   g = tanh(x_g + U_g h)   c ← f∘c + i∘g   h ← o∘tanh(c)
 
@@ -94,7 +94,7 @@ def lstm_step(
 def lstm_gates(
     x: Float[Tensor, "B G"], u: Float[Tensor, "B G"], c: Float[Tensor, "B D"]
 ) -> tuple[Float[Tensor, "B D"], Float[Tensor, "B D"]]:
-    """The rest of `lstm_step`, where u holds U h of i, f, g and o."""
+    """The rest of `lstm_step`; u holds U h of i, f, g and o."""
     i, f, g, o = (x + u).chunk(4, dim=-1)
     c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
     return torch.sigmoid(o) * torch.tanh(c), c

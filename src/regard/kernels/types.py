@@ -1,4 +1,4 @@
-"""Records that ops take and return: a cell's weights, a score's parameters, an output."""
+"""Arguments and outputs of ops: a cell's weights, a score's parameters, a recurrence's output."""
 
 from typing import Literal, NamedTuple
 
@@ -9,7 +9,7 @@ CellName = Literal["gru_before", "gru_after", "lstm"]
 
 
 class CellWeights(NamedTuple):
-    """What a cell has learned: of its input, of its state, and a bias."""
+    """The parameters of a cell: input weights, recurrent weights and a bias."""
 
     W: Float[Tensor, "G I"]
     U: Float[Tensor, "G D"]

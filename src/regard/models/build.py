@@ -97,16 +97,16 @@ def build(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -
 
 
 def _embedding(config: EmbeddingConfig, vocabulary_size: int) -> Embedding:
-    added: positions.SinusoidalPositions | positions.LearnedPositions | None = None
+    embedding_positions: positions.SinusoidalPositions | positions.LearnedPositions | None = None
     if config.positions == "sinusoidal":
-        added = positions.SinusoidalPositions(config.size, config.max_length)
+        embedding_positions = positions.SinusoidalPositions(config.size, config.max_length)
     elif config.positions == "learned":
-        added = positions.LearnedPositions(config.size, config.max_length)
+        embedding_positions = positions.LearnedPositions(config.size, config.max_length)
     return Embedding(
         vocabulary_size,
         None if config.one_hot else config.size,
         scale=config.size**0.5 if config.scaled else 1.0,
-        positions=added,
+        positions=embedding_positions,
         zero_bos=config.zero_bos,
         dropout=config.dropout,
     )
@@ -149,17 +149,17 @@ def _encoder(config: ModelConfig) -> Encoder:
 def _multi_head_attention(
     config: TransformerConfig, memory_sizes: tuple[int, int], *, self_attention: bool
 ) -> MultiHeadAttention:
-    inside: positions.RotaryPositions | positions.RelativePositions | None = None
+    attention_positions: positions.RotaryPositions | positions.RelativePositions | None = None
     width = config.model_size // config.num_heads
     if self_attention and config.attention_positions == "rotary":
-        inside = positions.RotaryPositions(width)
+        attention_positions = positions.RotaryPositions(width)
     elif self_attention and config.attention_positions == "relative":
-        inside = positions.RelativePositions(width, config.max_distance)
+        attention_positions = positions.RelativePositions(width, config.max_distance)
     return MultiHeadAttention(
         (config.model_size, *memory_sizes),
         config.model_size,
         config.num_heads,
-        positions=inside,
+        positions=attention_positions,
         dropout=config.dropout,
     )
 

@@ -20,7 +20,7 @@ HOLES_IN_MASK = (
 
 
 def vocabulary_size(side: str, size: object, special_tokens: int) -> str:
-    """Say that a vocabulary has no room for tokens besides the special ones."""
+    """Say that a vocabulary has only special tokens, or no valid size."""
     return (
         f"{side}_vocabulary is {size!r}; it must be a whole number above {special_tokens}, because "
         "the ids of PAD, UNKNOWN, BOS and EOS come first."

@@ -45,15 +45,15 @@ def cho2014(
     (Cho et al. 2014, "Learning Phrase Representations using RNN Encoder–Decoder".) The paper's
     decoder is a GRU of its own; with another cell or depth the context is joined to the embedding.
     """
-    part: dict[str, Any] = {"hidden_size": hidden_size}
-    decoder: DecoderConfig = ChoDecoderConfig(**part)
-    part |= {"cell": cell, "num_layers": num_layers, "dropout": dropout}
+    shared: dict[str, Any] = {"hidden_size": hidden_size}
+    decoder: DecoderConfig = ChoDecoderConfig(**shared)
+    shared |= {"cell": cell, "num_layers": num_layers, "dropout": dropout}
     if (cell, num_layers) != ("gru_before", 1):
-        decoder = PlainDecoderConfig(context_every_step=True, **part)
+        decoder = PlainDecoderConfig(context_every_step=True, **shared)
     return ModelConfig(
         source=EmbeddingConfig(size=embedding_size, dropout=dropout),
         target=EmbeddingConfig(size=embedding_size, dropout=dropout, zero_bos=True),
-        encoder=RecurrentEncoderConfig(bidirectional=bidirectional, **part),
+        encoder=RecurrentEncoderConfig(bidirectional=bidirectional, **shared),
         summary="tanh",
         decoder=decoder,
         readout=ReadoutConfig(
@@ -79,7 +79,7 @@ def sutskever2014(
     (Sutskever et al. 2014, "Sequence to Sequence Learning with Neural Networks".) Two directions
     have no single state to copy, so their summary is mapped.
     """
-    part: dict[str, Any] = {
+    shared: dict[str, Any] = {
         "cell": cell,
         "hidden_size": hidden_size,
         "num_layers": num_layers,
@@ -90,10 +90,10 @@ def sutskever2014(
         source=EmbeddingConfig(size=embedding_size, dropout=dropout),
         target=EmbeddingConfig(size=embedding_size, dropout=dropout),
         encoder=RecurrentEncoderConfig(
-            bidirectional=bidirectional, reversed_source=not bidirectional, **part
+            bidirectional=bidirectional, reversed_source=not bidirectional, **shared
         ),
         summary="last" if bidirectional else "none",
-        decoder=PlainDecoderConfig(initial_state="tanh" if bidirectional else "copy", **part),
+        decoder=PlainDecoderConfig(initial_state="tanh" if bidirectional else "copy", **shared),
         readout=ReadoutConfig(bias=False, dropout=dropout),
     )
 
@@ -115,16 +115,18 @@ def bahdanau2015(
 
     (Bahdanau et al. 2015, "Neural Machine Translation by Jointly Learning to Align and Translate".)
     """
-    part: dict[str, Any] = {"cell": cell, "hidden_size": hidden_size, "dropout": dropout}
+    shared: dict[str, Any] = {"cell": cell, "hidden_size": hidden_size, "dropout": dropout}
     return ModelConfig(
         source=EmbeddingConfig(size=embedding_size, dropout=dropout),
         target=EmbeddingConfig(size=embedding_size, dropout=dropout),
-        encoder=RecurrentEncoderConfig(bidirectional=bidirectional, num_layers=num_layers, **part),
+        encoder=RecurrentEncoderConfig(
+            bidirectional=bidirectional, num_layers=num_layers, **shared
+        ),
         summary="backward" if bidirectional else "last",
         decoder=BahdanauDecoderConfig(
             attention=AttentionConfig(score=score, align_size=align_size, max_length=max_length),
             num_layers=num_layers,
-            **part,
+            **shared,
         ),
         readout=ReadoutConfig(
             kind="maxout",
@@ -154,7 +156,7 @@ def luong2015(
     (Luong et al. 2015, "Effective Approaches to Attention-based Neural Machine Translation".) Two
     directions have no single state to copy, so their summary is mapped.
     """
-    part: dict[str, Any] = {
+    shared: dict[str, Any] = {
         "cell": cell,
         "hidden_size": hidden_size,
         "num_layers": num_layers,
@@ -170,13 +172,13 @@ def luong2015(
     return ModelConfig(
         source=EmbeddingConfig(size=embedding_size, dropout=dropout),
         target=EmbeddingConfig(size=embedding_size, dropout=dropout),
-        encoder=RecurrentEncoderConfig(bidirectional=bidirectional, **part),
+        encoder=RecurrentEncoderConfig(bidirectional=bidirectional, **shared),
         summary="last" if bidirectional else "none",
         decoder=LuongDecoderConfig(
             initial_state="tanh" if bidirectional else "copy",
             attention=attention,
             input_feeding=input_feeding,
-            **part,
+            **shared,
         ),
         readout=ReadoutConfig(bias=False, dropout=dropout),
     )
@@ -198,7 +200,7 @@ def gehring2017(
     embedding = EmbeddingConfig(
         size=embedding_size, positions="learned", max_length=max_length, dropout=dropout
     )
-    part: dict[str, Any] = {
+    shared: dict[str, Any] = {
         "hidden_size": hidden_size,
         "num_layers": num_layers,
         "kernel_size": kernel_size,
@@ -207,8 +209,8 @@ def gehring2017(
     return ModelConfig(
         source=embedding,
         target=embedding,
-        encoder=ConvolutionalEncoderConfig(**part),
-        decoder=ConvolutionalDecoderConfig(**part),
+        encoder=ConvolutionalEncoderConfig(**shared),
+        decoder=ConvolutionalDecoderConfig(**shared),
         readout=ReadoutConfig(dropout=dropout),
     )
 
@@ -235,7 +237,7 @@ def vaswani2017(
         max_length=max_length,
         dropout=dropout,
     )
-    part: dict[str, Any] = {
+    shared: dict[str, Any] = {
         "model_size": model_size,
         "feed_forward_size": feed_forward_size,
         "num_heads": num_heads,
@@ -246,8 +248,8 @@ def vaswani2017(
     return ModelConfig(
         source=embedding,
         target=embedding,
-        encoder=TransformerEncoderConfig(**part),
-        decoder=TransformerDecoderConfig(**part),
+        encoder=TransformerEncoderConfig(**shared),
+        decoder=TransformerDecoderConfig(**shared),
         readout=ReadoutConfig(bias=False),
         tied_embeddings=tied_embeddings,
     )

@@ -56,7 +56,7 @@ class Seq2Seq(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """The device of the parameters, where token ids must be too."""
+        """The device of the parameters; token ids must be on it too."""
         return self.target_embedding.weight.device
 
     @property

@@ -167,7 +167,7 @@ class Attention(nn.Module):
         return isinstance(self.score, AdditiveScore) and self.score.w_c is not None
 
     def explain(self, call: kernels.Call, *, heads: bool = False) -> kernels.Decision:
-        """Return what runs in training, where the weights are not needed, and why."""
+        """Return what runs in training, which does not need the weights, and why."""
         if self._why_not_fused is None:
             dropout = {"dropout": self.dropout.p if self.training else 0.0}
             return kernels.OPS["scaled_dot_attention"].explain(call._replace(keywords=dropout))

@@ -15,7 +15,7 @@ UNEQUAL_RECORDS = "Records can be joined only if all or none of them hold a fiel
 
 
 def score_is(name: str) -> str:
-    """Say which score speaks against an implementation."""
+    """Say which score rules out an implementation."""
     return f"its score is {name}"
 
 

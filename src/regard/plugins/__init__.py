@@ -1,1 +1,1 @@
-"""Extensions that come with regard, for one task each; the library itself knows none of them."""
+"""Extensions that come with regard, each for one task; the library itself depends on none."""

@@ -65,10 +65,10 @@ class RepetitionPattern(Constraint):
         generated: Int[np.ndarray, "B W T"],
     ) -> None:
         for scores, request, token_ids in zip(log_probs, requests, generated, strict=True):
-            self._follow(scores, self._pattern(request.source_tokens), position, token_ids)
+            self._restrict_line(scores, self._pattern(request.source_tokens), position, token_ids)
 
     @staticmethod
-    def _follow(
+    def _restrict_line(
         scores: Float[Tensor, "W V"],
         pattern: Pattern,
         position: int,
@@ -89,10 +89,10 @@ class RepetitionPattern(Constraint):
 
     def _pattern_of(self, tokens: tuple[str, ...]) -> Pattern:
         first_positions: dict[str, int] = {}
-        positions = [first_positions.setdefault(token, at) for at, token in enumerate(tokens)]
-        earlier = tuple(NEW if first == at else first for at, first in enumerate(positions))
+        positions = [first_positions.setdefault(token, i) for i, token in enumerate(tokens)]
+        earlier = tuple(NEW if first == i else first for i, first in enumerate(positions))
         ids = self.target.encode(tokens)
-        marks = {at: token_id for at, token_id in enumerate(ids) if token_id in self.marks}
+        marks = {i: token_id for i, token_id in enumerate(ids) if token_id in self.marks}
         # an unknown token would be replaced by a copy
         return Pattern(earlier, marks, sorted({UNKNOWN, *ids} | self.marks))
 

@@ -79,11 +79,11 @@ def _search_in_memory(
     """Search a batch; divide it in halves if it does not fit into memory."""
     try:
         with torch.inference_mode():
-            return _Search(decoders, requests, options).run()
+            return _BeamSearch(decoders, requests, options).run()
     except (MemoryError, RuntimeError) as error:
         if not _is_out_of_memory(error):
             raise
-    # outside of `except`, where the error would keep the tensors alive
+    # not inside `except`: there the error would keep the tensors alive
     if len(requests) == 1:
         length, beam_size = len(requests[0].source), options.config.beam_size
         raise InputError(messages.out_of_memory(length, beam_size))
@@ -109,7 +109,7 @@ class _Continuations(NamedTuple):
     totals: Float[np.ndarray, "B k"]
 
 
-class _Search:
+class _BeamSearch:
     """Lines of one padded length, and the rows of their live hypotheses.
 
     Rows are line-major: with w slots a line, row b·w + s is slot s of the b-th line of `active`. A
@@ -131,7 +131,7 @@ class _Search:
         self.history = BeamHistory()
         sources = [request.source for request in requests]
         B = len(requests)
-        # without sampling all hypotheses begin alike: one slot is enough
+        # without sampling all hypotheses have the same beginning: one slot is enough
         num_slots = self.W if self.sampling else 1
         rows = np.repeat(np.arange(B), num_slots)
         self.tiles = [TiledBatch.start(decoder, sources).gather(rows) for decoder in decoders]
@@ -178,7 +178,9 @@ class _Search:
         previous = torch.from_numpy(self.token_ids.ravel()).to(self.device)
         members, first_weights = [], None
         for number, tiles in enumerate(self.tiles):
-            self.tiles[number], log_probs, weights = tiles.step(previous, self._pins(tiles))
+            self.tiles[number], log_probs, weights = tiles.step(
+                previous, self._forced_weights(tiles)
+            )
             members.append(log_probs)
             first_weights = weights if number == 0 else first_weights
         if len(members) == 1:
@@ -186,7 +188,7 @@ class _Search:
         mean = torch.stack(members).logsumexp(dim=0) - float(np.log(len(members)))
         return mean, first_weights
 
-    def _pins(self, tiles: TiledBatch) -> Float[Tensor, "R L H S"] | None:
+    def _forced_weights(self, tiles: TiledBatch) -> Float[Tensor, "R L H S"] | None:
         """Return the forced attention of this step: all on one source position; NaN means free."""
         attention_shape = tiles.decoder.attention_shape
         pinned = {
@@ -264,10 +266,17 @@ class _Search:
             for part in (slots, token_ids, scores, continuations.totals)
         )
         live = BeamSlots(parents, live_ids, live_scores, np.where(used, totals, NEG_INF))
-        lines, _ = end = ends.nonzero()
         truncated = self.limits.truncated(log_probs, self.active, self.num_steps)
-        each = slots[end], scores[end], continuations.totals[end], truncated[lines, slots[end]]
-        return live, FinishedHypotheses(self.active[lines], *each)
+        lines, end_ranks = ends.nonzero()
+        end_parents = slots[lines, end_ranks]
+        finished = FinishedHypotheses(
+            self.active[lines],
+            end_parents,
+            scores[lines, end_ranks],
+            continuations.totals[lines, end_ranks],
+            truncated[lines, end_parents],
+        )
+        return live, finished
 
     def _line_is_done(
         self,
@@ -310,7 +319,7 @@ class _Search:
 
 
 def _compact(live: Bool[np.ndarray, "B"]) -> Int[np.ndarray, "L"]:
-    """Return the lines that stay; the last ones fill the gaps, so that few rows move."""
+    """Return the lines that stay; the last ones fill the gaps, which moves few rows."""
     count = int(np.count_nonzero(live))
     indices = np.arange(count)
     indices[~live[:count]] = count + live[count:].nonzero()[0]

@@ -102,7 +102,9 @@ class BeamHistory:
 
     def _backtrack(self) -> dict[int, list[_FinishedPath]]:
         """Follow the parents of all finished hypotheses at once, step by step."""
-        steps = np.concatenate([np.full(len(e.lines), t) for t, e in enumerate(self.finished)])
+        steps = np.concatenate(
+            [np.full(len(step.lines), t) for t, step in enumerate(self.finished)]
+        )
         lines, slots, scores, _, truncated = (
             np.concatenate(part) for part in zip(*self.finished, strict=True)
         )
@@ -119,11 +121,11 @@ class BeamHistory:
             slot_path[:, t] = slots
         paths = defaultdict(list)
         rows = zip(slot_path.tolist(), token_ids.tolist(), token_scores.tolist(), strict=True)
-        for number, (path, ids, each) in enumerate(rows):
+        for number, (path, ids, path_scores) in enumerate(rows):
             t = int(steps[number])
             hypothesis = Hypothesis(
                 tuple(ids[:t]),
-                tuple(each[: t + 1]),
+                tuple(path_scores[: t + 1]),
                 weights=None,
                 truncated=bool(truncated[number]),
             )
@@ -149,18 +151,18 @@ class BeamHistory:
 
     def _tree(self, line: int, nbest: list[_FinishedPath]) -> tuple[TreeNode, ...]:
         """Return all hypotheses that were in the beam; those left at the end never were."""
-        ends = {path.end for path in nbest}
+        nbest_ends = {path.end for path in nbest}
         # the parent slot of a step was filled by the previous step
-        in_nbest = {(t, slot) for path in nbest for t, slot in enumerate(path.slots[1:])}
+        nbest_slots = {(t, slot) for path in nbest for t, slot in enumerate(path.slots[1:])}
         indices: dict[tuple[int, int], int] = {}
         nodes: list[TreeNode] = []
 
         def add(
-            t: int, parent: int, token_id: int, score: float, total: float, returned: bool
+            t: int, parent: int, token_id: int, score: float, total: float, in_nbest: bool
         ) -> None:
             parent_index = indices[t - 1, parent] if t else None
             finished = token_id == EOS
-            nodes.append(TreeNode(parent_index, t, token_id, score, total, finished, returned))
+            nodes.append(TreeNode(parent_index, t, token_id, score, total, finished, in_nbest))
 
         first = 0
         for t, (slots, finished) in enumerate(zip(self.slots, self.finished, strict=True)):
@@ -170,9 +172,9 @@ class BeamHistory:
             for slot in (slots.totals[index] > NEG_INF).nonzero()[0].tolist():
                 indices[t, slot] = len(nodes)
                 parent, token_id, score, total = (part[index, slot].item() for part in slots)
-                add(t, parent, token_id, score, total, (t, slot) in in_nbest)
+                add(t, parent, token_id, score, total, (t, slot) in nbest_slots)
             for number in (finished.lines == line).nonzero()[0].tolist():
                 _, parent, score, total, _ = (part[number].item() for part in finished)
-                add(t, parent, EOS, score, total, (t, first + number) in ends)
+                add(t, parent, EOS, score, total, (t, first + number) in nbest_ends)
             first += len(finished.lines)
         return tuple(nodes)

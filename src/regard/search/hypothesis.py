@@ -1,4 +1,4 @@
-"""What a search returns for one line: hypotheses, and the tree of all that were in the beam."""
+"""The output of a search for one line: hypotheses, and the tree of all that were in the beam."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Every sentence that a search can refuse with, in one place, so that it can be translated."""
+"""The error messages of a search, in one place for translation."""
 
 
 def source_too_long(length: int, limit: int) -> str:
@@ -7,7 +7,7 @@ def source_too_long(length: int, limit: int) -> str:
 
 
 def out_of_memory(length: int, beam_size: int) -> str:
-    """Say how a source may fit into memory."""
+    """Say how to make a source fit into memory."""
     remedy = "Use beam_size = 1." if beam_size > 1 else "Shorten it."
     return (
         f"A source has {length:,} tokens and does not fit into memory with "

@@ -1,4 +1,4 @@
-"""What a search gets for one line."""
+"""The request of a search for one line."""
 
 from dataclasses import dataclass, field
 

@@ -31,7 +31,7 @@ def select_device(name: str) -> torch.device:
     available = ["cpu", *(f"cuda:{i}" for i in range(torch.cuda.device_count()))]
     try:
         device = torch.device(name)
-        # fails if the device is missing, or cannot compute, as `meta`
+        # fails if the device is missing or, like `meta`, cannot compute
         torch.zeros(1, device=device).item()
     except (RuntimeError, AssertionError) as error:
         problem = messages.device_not_available(name, available)

@@ -1,4 +1,4 @@
-"""Every sentence that a translator can refuse with or note, in one place for translation."""
+"""The error messages and notes of a translator, in one place for translation."""
 
 from collections.abc import Iterable
 from typing import Any, Literal
@@ -7,7 +7,7 @@ from regard.choices import either
 
 
 def type_name(thing: Any) -> str:
-    """Return the name of a type, as sentences give it."""
+    """Return the name of a type, as messages show it."""
     return type(thing).__name__
 
 
@@ -127,7 +127,7 @@ def source_truncated(length: int, limit: int) -> str:
 
 
 def all_tokens_unknown() -> str:
-    """Note that the model knows nothing of a source."""
+    """Note that the model knows no token of a source."""
     return "All tokens of the source are unknown to the model; the output is a guess."
 
 

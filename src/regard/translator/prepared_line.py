@@ -38,7 +38,7 @@ class TokenizedLine:
     notes: tuple[str, ...]
 
     def blank_translation(self, *, with_alternatives: bool) -> Translation:
-        """Return the empty translation of a blank line, so that line counts match.
+        """Return the empty translation of a blank line, which keeps line counts equal.
 
         The model never reads a blank line; nothing is scored, not even EOS. If alternatives are
         requested, the empty translation is the only one.

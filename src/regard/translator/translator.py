@@ -246,14 +246,16 @@ class Translator:
             problems = [messages.unknown_setting(name, known) for name in unknown]
             raise ConfigError("search", problems)
         changes = {name: value for name, value in settings.items() if value is not None}
-        own = self.settings.search
-        nbest = changes.get("nbest", own.nbest)
+        model_settings = self.settings.search
+        nbest = changes.get("nbest", model_settings.nbest)
         if type(nbest) is int and "beam_size" not in changes:
-            temperature = changes.get("temperature", own.temperature)
+            temperature = changes.get("temperature", model_settings.temperature)
             sampling = isinstance(temperature, int | float) and temperature > 0
             # with a larger beam, the best of several samples would not be a sample
-            changes["beam_size"] = max(1, nbest) if sampling else max(nbest, own.beam_size)
-        config = replace(own, **changes)
+            changes["beam_size"] = (
+                max(1, nbest) if sampling else max(nbest, model_settings.beam_size)
+            )
+        config = replace(model_settings, **changes)
         defaults = {"top_k": 0, "top_p": 1}
         unused = [name for name, off in defaults.items() if changes.get(name, off) != off]
         if unused and config.temperature == 0:

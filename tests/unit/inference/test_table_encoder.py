@@ -43,7 +43,7 @@ def test_the_prepared_encoder_equals_the_encoder(cell, bidirectional, turned, bi
     mask = torch.arange(5) < torch.tensor([5, 1, 3, 0])[:, None]
     source = torch.randint(4, small.V_X, mask.shape) * mask
     expected = built.encode(source, mask)
-    assert TableEncoder.refusal(built) is None
+    assert TableEncoder.why_not(built) is None
     encoded = ReferenceStepDecoder(built, TableEncoder(built)).encode(source, mask)
     for name in ("keys", "values", "last", "summary"):
         assert_within(getattr(encoded, name), getattr(expected, name), 1e-12)
@@ -65,18 +65,18 @@ def test_the_prepared_encoder_equals_the_encoder(cell, bidirectional, turned, bi
     ],
     ids=str,
 )
-def test_other_encoders_are_refused_with_a_reason(other, reason):
-    assert TableEncoder.refusal(build_model(**other)) == reason
+def test_other_encoders_are_refused_and_why(other, reason):
+    assert TableEncoder.why_not(build_model(**other)) == reason
 
 
 def test_many_tokens_and_training_are_refused(monkeypatch):
     built = build_model()
-    assert TableEncoder.refusal(built) is None
+    assert TableEncoder.why_not(built) is None
     built.source_embedding.train()
-    assert TableEncoder.refusal(built) == "the model is in training mode"
+    assert TableEncoder.why_not(built) == "the model is in training mode"
     built.eval()
     monkeypatch.setattr(table_encoder, "MAX_TABLE_TOKENS", small.V_X - 1)
-    assert TableEncoder.refusal(built) == f"it has {small.V_X} tokens, more than {small.V_X - 1}"
+    assert TableEncoder.why_not(built) == f"it has {small.V_X} tokens, more than {small.V_X - 1}"
 
 
 def test_a_search_notices_that_the_encoder_changed():

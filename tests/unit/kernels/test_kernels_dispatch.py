@@ -65,8 +65,8 @@ def test_triton_runs_if_it_is_installed(monkeypatch):
 @pytest.mark.parametrize(
     ("cell", "v", "sentence"),
     [
-        ("lstm", 1, "has no LSTM"),
-        ("gru_after", None, "has the additive score alone"),
+        ("lstm", 1, "does not support LSTMs"),
+        ("gru_after", None, "supports only the additive score"),
         ("gru_after", 1, "needs a CUDA device"),
     ],
 )

@@ -18,7 +18,7 @@ FULL = [
 
 def crowded(monkeypatch, error, most):
     """Let no batch of more lines than so many fit; return the sizes that were tried."""
-    real, sizes = beam._Search, []
+    real, sizes = beam._BeamSearch, []
 
     def careful(models, requests, options):
         sizes.append(len(requests))
@@ -26,7 +26,7 @@ def crowded(monkeypatch, error, most):
             raise error
         return real(models, requests, options)
 
-    monkeypatch.setattr(beam, "_Search", careful)
+    monkeypatch.setattr(beam, "_BeamSearch", careful)
     return sizes
 
 

@@ -59,7 +59,7 @@ def test_a_recurrent_decoder_names_the_op_of_its_recurrence_or_why_it_goes_step_
     assert decisions["decoder"].implementation == "at once"
     assert decisions["decoder recurrence"] == OPS["look_then_move"].explain(Call("cpu"))
     lstm = explained("bahdanau2015", "cuda", cell="lstm")["decoder recurrence"]
-    assert lstm.reason.startswith("Triton: has no LSTM; ")
+    assert lstm.reason.startswith("Triton: does not support LSTMs; ")
     stepwise = explained("bahdanau2015", num_layers=2)
     assert stepwise["decoder"] == ("step by step", "at once: it has 2 layers; every decoder can")
     assert "decoder recurrence" not in stepwise

@@ -1,7 +1,7 @@
-"""Additive attention of many queries at once, tile by tile, with a backward pass of its own.
+"""Additive attention of many queries at once, tile by tile, with a custom backward pass.
 
-A tile is some sentences times some queries, small enough to stay in a cache: [B,T,S,A], which
-plain PyTorch builds and saves, never exists. A second derivative is not supported.
+A tile is some sentences times some queries, small enough to stay in a cache. The tensor [B,T,S,A],
+which plain PyTorch builds and saves, never exists. A second derivative is not supported.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from regard.kernels.casting import autocast_disabled, cast_for_autocast
 from regard.kernels.reference import masked_softmax
 
 TILE = 2**18
-"""How many numbers tanh is applied to at once: a mebibyte in float32."""
+"""Maximum number of tanh values of a tile: a mebibyte in float32."""
 
 
 def additive_attention(
@@ -66,10 +66,10 @@ def _tanh(q: Float[Tensor, "b t A"], k: Float[Tensor, "b S A"]) -> Float[Tensor,
 
 
 def _tiles(q: Float[Tensor, "B T A"], k: Float[Tensor, "B S A"]) -> Iterator[tuple[slice, slice]]:
-    """Cut sentences and queries so that a tile holds at most TILE numbers, or one query's."""
-    (B, T, _), query_size = q.shape, k.shape[1] * k.shape[2]
-    queries = min(T, max(1, TILE // max(1, query_size)))
-    rows = min(B, max(1, TILE // max(1, query_size * queries)))
+    """Return the slices of tiles of at most TILE numbers, but of one query at least."""
+    (B, T, _), numbers_per_query = q.shape, k.shape[1] * k.shape[2]
+    queries = min(T, max(1, TILE // max(1, numbers_per_query)))
+    rows = min(B, max(1, TILE // max(1, numbers_per_query * queries)))
     for b in range(0, B, rows):
         for t in range(0, T, queries):
             yield slice(b, b + rows), slice(t, t + queries)

@@ -1,8 +1,7 @@
 """What a cell writes to the tape of a recurrence at each step, and its backward pass over it.
 
-A tape is one buffer [B,T,P]: the query of the state, what else a cell must save of its product
-with the old state, and its gates. The gradients' tape has the same columns. None of these knows
-what is attended to.
+A tape is one buffer [B,T,P]: the query of the state, other products with the old state that a cell
+must save, and its gates. The gradients' tape has the same columns. Attention is left to others.
 """
 
 from abc import ABC, abstractmethod
@@ -32,31 +31,31 @@ def transpose_contiguous(matrix: Float[Tensor, "P D"]) -> Float[Tensor, "D P"]:
 
 
 class Tape(ABC):
-    """One cell's part in a recurrence; steps are read and written as views, which are made once."""
+    """One cell's part in a recurrence; its steps are views of the tape, created once."""
 
-    extra: ClassVar[int] = 0
-    """How many times D columns stand between the query and the gates."""
+    num_extra: ClassVar[int] = 0
+    """How many blocks of D columns are between the query and the gates."""
 
     def __init__(
         self,
         tape: Float[Tensor, "B T P"],
         U: Float[Tensor, "G D"],
         query_size: int,
-        saved_columns: Float[Tensor, "B T D"] | None = None,
+        saved_states: Float[Tensor, "B T D"] | None = None,
     ) -> None:
-        self.tape, self.U, self.saved_columns = tape, U, saved_columns
+        self.tape, self.U, self.saved_states = tape, U, saved_states
         self.D = U.shape[1]
-        gates = query_size + self.extra * self.D
-        self.queries, self.between = tape[..., :query_size], tape[..., query_size:gates]
+        gates = query_size + self.num_extra * self.D
+        self.queries, self.extra_columns = tape[..., :query_size], tape[..., query_size:gates]
         self.gates = tape[..., gates:]
 
     @classmethod
     def empty(cls, x: Float[Tensor, "B T G"], query_size: int, D: int) -> Float[Tensor, "B T P"]:
         """Allocate the buffer of a tape."""
-        return x.new_empty(*x.shape[:2], query_size + cls.extra * D + x.shape[-1])
+        return x.new_empty(*x.shape[:2], query_size + cls.num_extra * D + x.shape[-1])
 
     def products(self) -> list[Product]:
-        """Return what the old state is multiplied by, and the columns of the products."""
+        """Return the matrices that multiply the old state, and the columns of the products."""
         return [Product(self.U, self.gates)]
 
     @abstractmethod
@@ -92,16 +91,16 @@ class Tape(ABC):
     def weight_gradient(
         self, grad: "Tape", old_states: Float[Tensor, "R D"]
     ) -> Float[Tensor, "G D"]:
-        """Return dU, in one product over all steps; from the states before each step."""
+        """Return dU from the state before each step, in one product over all steps."""
         return grad.gates.flatten(0, 1).T @ old_states
 
 
 class _GRUTape(Tape):
-    """What the two GRUs share: the last gates are r, z and n, and h ← h + z∘(n−h)."""
+    """What both GRUs share: the last gates are r, z and n, and h ← h + z∘(n−h)."""
 
     @abstractmethod
     def _reset_input(self, old_states: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
-        """Return what r is multiplied by, at every step."""
+        """Return the factor of r at every step."""
 
     @override
     def begin_forward(self) -> None:
@@ -131,7 +130,7 @@ class GRUBeforeTape(_GRUTape):
     """
 
     padding: tuple[Bool[Tensor, "B 1"], ...] | None = None
-    """Rows whose state stays as it is at a step: their z is 0, and so is every gradient."""
+    """Rows whose state does not change at a step: their z is 0, and so is every gradient."""
 
     @override
     def products(self) -> list[Product]:
@@ -144,8 +143,8 @@ class GRUBeforeTape(_GRUTape):
     @override
     def begin_forward(self) -> None:
         super().begin_forward()
-        self.saved_columns = self.tape.new_empty(*self.tape.shape[:2], self.D)
-        self.reset = self.saved_columns.unbind(dim=1)
+        self.saved_states = self.tape.new_empty(*self.tape.shape[:2], self.D)
+        self.reset = self.saved_states.unbind(dim=1)
         self.U_n = transpose_contiguous(self.U[2 * self.D :])
 
     @override
@@ -187,11 +186,11 @@ class GRUBeforeTape(_GRUTape):
 
     @override
     def weight_gradient(self, grad: Tape, old_states: Float[Tensor, "R D"]) -> Float[Tensor, "G D"]:
-        assert self.saved_columns is not None  # noqa: S101
+        assert self.saved_states is not None  # noqa: S101
         rz, n = grad.gates.flatten(0, 1).tensor_split([2 * self.D], dim=1)
         dU = torch.empty_like(self.U)
         torch.mm(rz.T, old_states, out=dU[: 2 * self.D])
-        torch.mm(n.T, self.saved_columns.flatten(0, 1), out=dU[2 * self.D :])
+        torch.mm(n.T, self.saved_states.flatten(0, 1), out=dU[2 * self.D :])
         return dU
 
 
@@ -202,23 +201,23 @@ class GRUAfterTape(_GRUTape):
     Columns: query, u_n, r, z, n.
     """
 
-    extra = 1
+    num_extra = 1
 
     @override
     def products(self) -> list[Product]:
         return [
             Product(self.U[: 2 * self.D], self.gates[..., : 2 * self.D]),
-            Product(self.U[2 * self.D :], self.between),
+            Product(self.U[2 * self.D :], self.extra_columns),
         ]
 
     @override
     def _reset_input(self, old_states: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
-        return self.between
+        return self.extra_columns
 
     @override
     def begin_forward(self) -> None:
         super().begin_forward()
-        self.u_n = self.between.unbind(dim=1)
+        self.u_n = self.extra_columns.unbind(dim=1)
 
     @override
     def step_forward(
@@ -242,7 +241,7 @@ class GRUAfterTape(_GRUTape):
         c: Float[Tensor, "B D"] | None,
     ) -> None:
         super().begin_backward(grad, old_states, c)
-        self.du_n = grad.between.unbind(dim=1)
+        self.du_n = grad.extra_columns.unbind(dim=1)
 
     @override
     def step_backward(
@@ -258,7 +257,7 @@ class GRUAfterTape(_GRUTape):
         dU = torch.empty_like(self.U)
         rz = grad.gates[..., : 2 * self.D].flatten(0, 1)
         torch.mm(rz.T, old_states, out=dU[: 2 * self.D])
-        torch.mm(grad.between.flatten(0, 1).T, old_states, out=dU[2 * self.D :])
+        torch.mm(grad.extra_columns.flatten(0, 1).T, old_states, out=dU[2 * self.D :])
         return dU
 
 
@@ -271,8 +270,8 @@ class LSTMTape(Tape):
 
     @override
     def begin_forward(self) -> None:
-        self.saved_columns = self.tape.new_empty(*self.tape.shape[:2], self.D)
-        self.c = self.saved_columns.unbind(dim=1)
+        self.saved_states = self.tape.new_empty(*self.tape.shape[:2], self.D)
+        self.c = self.saved_states.unbind(dim=1)
         self.all_gates = self.gates.unbind(dim=1)
         self.input_forget = self.gates[..., : 2 * self.D].unbind(dim=1)
         self.i, self.f, self.g, self.o = _steps(self.gates, 4)
@@ -302,10 +301,10 @@ class LSTMTape(Tape):
         old_states: Float[Tensor, "B T D"],
         c: Float[Tensor, "B D"] | None,
     ) -> None:
-        assert c is not None and self.saved_columns is not None  # noqa: S101, PT018
+        assert c is not None and self.saved_states is not None  # noqa: S101, PT018
         i, f, g, o = self.gates.chunk(4, dim=-1)
-        old_c = torch.cat([c[:, None], self.saved_columns[:, :-1]], dim=1)
-        tanh_c = torch.tanh(self.saved_columns)
+        old_c = torch.cat([c[:, None], self.saved_states[:, :-1]], dim=1)
+        tanh_c = torch.tanh(self.saved_states)
         ifg_factor = old_states.new_empty(*old_states.shape[:2], 3, self.D)
         _sigmoid_backward(g, i, grad_input=ifg_factor[:, :, 0])
         _sigmoid_backward(old_c, f, grad_input=ifg_factor[:, :, 1])
@@ -329,14 +328,14 @@ class LSTMTape(Tape):
         dh.zero_()
 
 
-def _steps(gates: Float[Tensor, "B T G"], number: int) -> list[tuple[Tensor, ...]]:
+def _steps(gates: Float[Tensor, "B T G"], num_gates: int) -> list[tuple[Tensor, ...]]:
     """Return each gate's steps."""
-    return [gate.unbind(dim=1) for gate in gates.chunk(number, dim=-1)]
+    return [gate.unbind(dim=1) for gate in gates.chunk(num_gates, dim=-1)]
 
 
-def _adjacent_gates(gates: Float[Tensor, "B T G"], number: int) -> tuple[Tensor, ...]:
-    """Return the steps of gates that stand side by side, each [B,number,D]."""
-    return gates.unflatten(-1, (number, -1)).unbind(dim=1)
+def _adjacent_gates(gates: Float[Tensor, "B T G"], num_gates: int) -> tuple[Tensor, ...]:
+    """Return the steps of adjacent gates, each [B,num_gates,D]."""
+    return gates.unflatten(-1, (num_gates, -1)).unbind(dim=1)
 
 
 def _update_factors(

@@ -11,8 +11,8 @@ from typing_extensions import override
 
 from regard.kernels.reference import masked_softmax
 
-STEPS = 1 << 16
-"""How many values two bytes have: the probabilities that dropout knows."""
+LEVELS = 1 << 16
+"""The number of values of two bytes: p is a multiple of 1 / LEVELS."""
 
 
 class _Dropout(torch.autograd.Function):
@@ -31,15 +31,15 @@ class _Dropout(torch.autograd.Function):
 
 
 def dropout(x: Float[Tensor, "*B D"], *, p: float) -> Float[Tensor, "*B D"]:
-    """`reference.dropout`; p is rounded to one part in 65,536, and what is left is scaled by that.
+    """`reference.dropout`; p is rounded to a multiple of 1 / 65,536.
 
-    What is dropped depends on torch's own generator alone, which is asked for one number.
+    The mask depends only on torch's own generator, from which one number is drawn.
     """
     return _dropout(x, p)
 
 
 def _dropout(x: Float[Tensor, "*B D"], p: float) -> Float[Tensor, "*B D"]:
-    return _Dropout.apply(x, _factors(x, min(STEPS - 1, max(1, round(p * STEPS)))))
+    return _Dropout.apply(x, _factors(x, min(LEVELS - 1, max(1, round(p * LEVELS)))))
 
 
 def scaled_dot_attention(
@@ -55,11 +55,11 @@ def scaled_dot_attention(
     return _dropout(weights, dropout) @ values
 
 
-def _factors(x: Tensor, zero_steps: int) -> Float[Tensor, "*B D"]:
-    """Return what each number is multiplied by: 0 for a share of STEPS, or what makes up for it."""
+def _factors(x: Tensor, dropped_levels: int) -> Float[Tensor, "*B D"]:
+    """Return the factor of each number: 0 for this share of LEVELS, or the scale of the others."""
     seed = int(torch.randint(2**62, ()))
     bits = np.random.SFC64(seed).random_raw(-(-x.numel() // 4)).view(np.int16)[: x.numel()]
-    # compared into numbers at once: a mask of bytes takes three times as long
+    # the comparison writes numbers: via a Boolean mask it would take three times as long
     factors = torch.empty(x.shape, dtype=x.dtype)
-    torch.ge(torch.from_numpy(bits).view(x.shape), zero_steps - STEPS // 2, out=factors)
-    return factors.mul_(STEPS / (STEPS - zero_steps))
+    torch.ge(torch.from_numpy(bits).view(x.shape), dropped_levels - LEVELS // 2, out=factors)
+    return factors.mul_(LEVELS / (LEVELS - dropped_levels))

@@ -1,7 +1,7 @@
-"""The GRU that resets before its product, along a line, with a backward pass of its own.
+"""Scans of the GRU that resets before its product, with a custom backward pass.
 
-One direction, or two in one call; PyTorch's own GRU is not this cell. As in the attentional
-recurrences, a step back computes only what reaches the step before.
+One direction, or two in one call; PyTorch's own GRU is another cell. As in the recurrences with
+attention, a backward step computes only the gradients that the previous step needs.
 """
 
 from collections.abc import Iterable
@@ -40,7 +40,7 @@ def bidirectional_gru_before_scan(
     forward: CellWeights,
     backward: CellWeights,
 ) -> tuple[Float[Tensor, "B T 2*D"], Float[Tensor, "B 2*D"]]:
-    """`reference.bidirectional_gru_before_scan`: one product for both inputs, no line reversed."""
+    """`reference.bidirectional_gru_before_scan`: one input product, no line reversed."""
     W = torch.cat([forward.W, backward.W])
     b = None if forward.b is None or backward.b is None else torch.cat([forward.b, backward.b])
     projected, h, *U = cast_for_autocast(functional.linear(x, W, b), h, forward.U, backward.U)
@@ -52,12 +52,12 @@ def bidirectional_gru_before_scan(
 
 
 class _Scan(torch.autograd.Function):
-    """Each of U belongs to a direction, forward and backward, with its columns in x and states."""
+    """Each U belongs to a direction, forward or backward, and to its columns in x and states."""
 
     @staticmethod
     def forward(ctx: Any, mask: Tensor | None, x: Tensor, h: Tensor, *U: Tensor) -> Tensor:
         states = x.new_empty(*x.shape[:2], len(U) * h.shape[1])
-        columns, saved_columns = torch.empty_like(x), []
+        columns, saved_states = torch.empty_like(x), []
         parts = _directions(len(U), x, states, columns)
         for direction, (x_d, states_d, columns_d) in enumerate(parts):
             tape = GRUBeforeTape(columns_d, U[direction], 0)
@@ -72,25 +72,25 @@ class _Scan(torch.autograd.Function):
                 torch.mm(state, matrix, out=columns_t[t])
                 tape.step_forward(t, xs[t], state, None, new[t])
                 state = new[t]
-            saved_columns.append(tape.saved_columns)
-        ctx.save_for_backward(h, states, columns, *saved_columns, *U)
+            saved_states.append(tape.saved_states)
+        ctx.save_for_backward(h, states, columns, *saved_states, *U)
         return states
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, dstates: Tensor) -> tuple[Tensor | None, ...]:
         with autocast_disabled(dstates):
-            return _scan_back(ctx, dstates)
+            return _scan_backward(ctx, dstates)
 
 
-def _scan_back(ctx: Any, dstates: Tensor) -> tuple[Tensor | None, ...]:
+def _scan_backward(ctx: Any, dstates: Tensor) -> tuple[Tensor | None, ...]:
     h, states, columns, *rest = ctx.saved_tensors
-    saved_columns, U = rest[: len(rest) // 2], rest[len(rest) // 2 :]
+    saved_states, U = rest[: len(rest) // 2], rest[len(rest) // 2 :]
     dcolumns = torch.empty_like(columns)
     parts = _directions(len(U), states, columns, dstates, dcolumns)
     dh_sum, dU = torch.zeros_like(h), []
     for direction, (states_d, columns_d, dstates_d, dcolumns_d) in enumerate(parts):
-        tape = GRUBeforeTape(columns_d, U[direction], 0, saved_columns[direction])
+        tape = GRUBeforeTape(columns_d, U[direction], 0, saved_states[direction])
         grad = GRUBeforeTape(dcolumns_d, U[direction], 0)
         # the state before each step: to its left, or to its right
         shifted = [states_d[:, 1:], h[:, None]] if direction else [h[:, None], states_d[:, :-1]]
@@ -108,10 +108,10 @@ def _scan_back(ctx: Any, dstates: Tensor) -> tuple[Tensor | None, ...]:
     return None, dcolumns, dh_sum, *dU
 
 
-def _order(direction: int, number: int) -> range:
-    return range(number)[:: -1 if direction else 1]
+def _order(direction: int, num_steps: int) -> range:
+    return range(num_steps)[:: -1 if direction else 1]
 
 
-def _directions(number: int, *tensors: Tensor) -> Iterable[tuple[Tensor, ...]]:
+def _directions(num_directions: int, *tensors: Tensor) -> Iterable[tuple[Tensor, ...]]:
     """Return the parts of each direction, side by side in the last axis."""
-    return zip(*(tensor.chunk(number, dim=-1) for tensor in tensors), strict=True)
+    return zip(*(tensor.chunk(num_directions, dim=-1) for tensor in tensors), strict=True)

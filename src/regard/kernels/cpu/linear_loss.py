@@ -1,7 +1,7 @@
-"""Readout and loss in one, some rows at a time: the logits of all tokens never exist together.
+"""Readout and loss in one op, some rows at a time: the logits of all tokens never exist together.
 
-The gradient is computed beside the loss, while a chunk's logits are there, so that they are
-computed once; the backward pass only scales it. A second derivative is not supported.
+The forward pass computes the gradient too, while it has the logits of a chunk: they are computed
+only once. The backward pass only scales the gradient. A second derivative is not supported.
 """
 
 from typing import Any
@@ -14,10 +14,10 @@ from torch.autograd.function import once_differentiable
 from regard.kernels.casting import autocast_disabled, cast_for_autocast
 
 LOGITS = 2**21
-"""How many logits exist at once: 8 MiB in float32."""
+"""Maximum number of logits at once: 8 MiB in float32."""
 
 SKIPS_HIDDEN_ROWS = ("cpu",)
-"""Devices on which hidden rows are left out; on others, counting them would wait for the device."""
+"""Devices on which hidden rows are skipped; on others, counting them would wait for the device."""
 
 
 def linear_loss(
@@ -51,7 +51,7 @@ class _LinearLoss(torch.autograd.Function):
         smoothing: float,
         needs_gradients: bool,
     ) -> Tensor:
-        every_row, rows = x, None
+        full_x, rows = x, None
         if x.device.type in SKIPS_HIDDEN_ROWS:
             rows = visible.nonzero()[:, 0]
             x, target = x[rows], target[rows]
@@ -70,7 +70,7 @@ class _LinearLoss(torch.autograd.Function):
         if grads is not None:
             dx = grads.dx
             if rows is not None:
-                dx = torch.zeros_like(every_row).index_copy_(0, rows, dx)
+                dx = torch.zeros_like(full_x).index_copy_(0, rows, dx)
             ctx.save_for_backward(dx, grads.dweight, grads.dbias)
             ctx.dtype = x.dtype
         return total
@@ -93,7 +93,7 @@ class _Gradients:
         self.dbias = None if bias is None else torch.zeros_like(bias, dtype=wide)
 
     def add(self, rows: slice, wide_dlogits: Float[Tensor, "R V"]) -> None:
-        """Add what the logits' gradients of some rows bring."""
+        """Add the gradients that come from the logits of some rows."""
         dlogits = wide_dlogits.to(self.x.dtype)
         torch.mm(dlogits, self.weight, out=self.dx[rows])
         if wide_dlogits.dtype == self.x.dtype:
@@ -123,10 +123,10 @@ def _logits_gradient(
     hidden: Bool[Tensor, "R"] | None,
     smoothing: float,
 ) -> Float[Tensor, "R V"]:
-    """Return the logits' gradient p − (1−ε)·[v = y] − ε/V, in the place of log p."""
+    """Return the logits' gradient p − (1−ε)·[v = y] − ε/V, in place of log p."""
     dlogits = log_probs.exp_()
     if smoothing:
         dlogits -= smoothing / dlogits.shape[-1]
-    of_target = dlogits.gather(1, target[:, None]) + (smoothing - 1)
-    dlogits.scatter_(1, target[:, None], of_target)
+    target_gradient = dlogits.gather(1, target[:, None]) + (smoothing - 1)
+    dlogits.scatter_(1, target[:, None], target_gradient)
     return dlogits if hidden is None else dlogits.masked_fill_(hidden[:, None], 0.0)

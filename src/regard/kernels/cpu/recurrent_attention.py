@@ -1,8 +1,8 @@
-"""The recurrences with attention, with backward passes of their own, on any device.
+"""The recurrences with attention, with custom backward passes, on any device.
 
-Everything that does not depend on the state is outside the loop. A step of the backward pass
-computes only what reaches the step before; each matrix gets its gradient in one product at the end.
-Nothing of the size [B,T,S,A] ever exists. A second derivative is not supported.
+Everything that does not depend on the state is outside the loop. A backward step computes only the
+gradients that the previous step needs; each matrix gets its gradient in one product at the end.
+No tensor has the size [B,T,S,A]. A second derivative is not supported.
 """
 
 from typing import Any
@@ -83,7 +83,7 @@ class _LookThenMove(torch.autograd.Function):
             TAPES[cell].empty(x, scorer.query_size, U.shape[1]), U, scorer.query_size
         )
         tape.begin_forward()
-        products = _forward([*_query_product(W, tape.queries), *tape.products()])
+        products = _forward_products([*_query_products(W, tape.queries), *tape.products()])
         outputs = x.new_empty(*x.shape[:2], U.shape[1])
         weights = x.new_empty(*x.shape[:2], keys.shape[1])
         cell_input = x.new_empty(x.shape[0], 1, x.shape[2])
@@ -100,7 +100,7 @@ class _LookThenMove(torch.autograd.Function):
         ctx.cell = cell
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(
-            mask, values, keys, h, c, W, v, U, outputs, weights, tape.tape, tape.saved_columns
+            mask, values, keys, h, c, W, v, U, outputs, weights, tape.tape, tape.saved_states
         )
         return outputs, weights, state.clone(), None if cell_state is None else cell_state.clone()
 
@@ -118,18 +118,18 @@ def _look_then_move_backward(
     dh: Tensor | None,
     dc: Tensor | None,
 ) -> tuple[Tensor | None, ...]:
-    mask, values, keys, h, c, W, v, U, outputs, weights, columns, saved_columns = ctx.saved_tensors
+    mask, values, keys, h, c, W, v, U, outputs, weights, columns, saved_states = ctx.saved_tensors
     scorer = make_scorer(keys, mask, ScoreParameters(W, v))
     scorer.begin_backward(values, weights, dweights)
-    tape = TAPES[ctx.cell](columns, U, scorer.query_size, saved_columns)
+    tape = TAPES[ctx.cell](columns, U, scorer.query_size, saved_states)
     grad = TAPES[ctx.cell](torch.empty_like(columns), U, scorer.query_size)
     old_states = torch.cat([h[:, None], outputs[:, :-1]], dim=1)
     tape.begin_backward(grad, old_states, c)
-    products = _backward([*_query_product(W, grad.queries), *grad.products()])
+    products = _backward_products([*_query_products(W, grad.queries), *grad.products()])
     dx, dqueries = grad.gates.unbind(dim=1), grad.queries.unbind(dim=1)
     queries = (tape.queries if scorer.query_size else old_states).unbind(dim=1)
     doutput = None if doutputs is None else doutputs.unbind(dim=1)
-    dh, dc = _gradient_sum(dh, h), None if c is None else _gradient_sum(dc, c)
+    dh, dc = _accumulator(dh, h), None if c is None else _accumulator(dc, c)
     for t in reversed(range(len(dx))):
         if doutput is not None:
             dh.add_(doutput[t])
@@ -179,8 +179,8 @@ class _MoveThenLook(torch.autograd.Function):
         weights = x.new_empty(*x.shape[:2], keys.shape[1])
         projections = x.new_empty(*x.shape[:2], scorer.query_size + R.shape[0])
         queries, state_terms = projections.tensor_split([scorer.query_size], dim=-1)
-        products, F_transposed = _forward(tape.products()), transpose_contiguous(F)
-        state_products = _forward([*_query_product(W, queries), Product(R, state_terms)])
+        products, F_transposed = _forward_products(tape.products()), transpose_contiguous(F)
+        state_products = _forward_products([*_query_products(W, queries), Product(R, state_terms)])
         outputs = torch.empty_like(state_terms, memory_format=torch.contiguous_format)
         cell_input, pre_output = torch.empty_like(x[:, 0]), x.new_empty(x.shape[0], 1, R.shape[0])
         query, state_term, output = (
@@ -202,7 +202,7 @@ class _MoveThenLook(torch.autograd.Function):
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(
             *(mask, values, keys, h, c, initial_output, W, v, U, F, R),
-            *(states, weights, projections, outputs, tape.tape, tape.saved_columns),
+            *(states, weights, projections, outputs, tape.tape, tape.saved_states),
         )
         return outputs, weights, state.clone(), None if cell_state is None else cell_state.clone()
 
@@ -221,24 +221,26 @@ def _move_then_look_backward(
     dc: Tensor | None,
 ) -> tuple[Tensor | None, ...]:
     mask, values, keys, h, c, initial_output, W, v, U, F, R, *buffers = ctx.saved_tensors
-    states, weights, projections, outputs, columns, saved_columns = buffers
+    states, weights, projections, outputs, columns, saved_states = buffers
     scorer = make_scorer(keys, mask, ScoreParameters(W, v))
     scorer.begin_backward(values, weights, dweights)
-    tape = TAPES[ctx.cell](columns, U, 0, saved_columns)
+    tape = TAPES[ctx.cell](columns, U, 0, saved_states)
     grad = TAPES[ctx.cell](torch.empty_like(columns), U, 0)
     old_states = torch.cat([h[:, None], states[:, :-1]], dim=1)
     tape.begin_backward(grad, old_states, c)
     dprojections = torch.empty_like(projections)
     dquery_columns, dstate_terms = dprojections.tensor_split([scorer.query_size], dim=-1)
-    products = _backward(grad.products())
-    state_products = _backward([*_query_product(W, dquery_columns), Product(R, dstate_terms)])
+    products = _backward_products(grad.products())
+    state_products = _backward_products(
+        [*_query_products(W, dquery_columns), Product(R, dstate_terms)]
+    )
     dx, dqueries, dpre_output = (
         part.unbind(dim=1) for part in (grad.gates, dquery_columns, dstate_terms)
     )
     queries = (projections[..., : scorer.query_size] if scorer.query_size else states).unbind(dim=1)
     output, doutput = outputs.unbind(dim=1), None if doutputs is None else doutputs.unbind(dim=1)
     dlast_output = torch.zeros_like(initial_output)
-    dh, dc = _gradient_sum(dh, h), None if c is None else _gradient_sum(dc, c)
+    dh, dc = _accumulator(dh, h), None if c is None else _accumulator(dc, c)
     for t in reversed(range(len(dx))):
         if doutput is not None:
             dlast_output.add_(doutput[t])
@@ -264,21 +266,21 @@ def _move_then_look_backward(
     return None, None, grad.gates, dvalues, dkeys, dh, dc, dlast_output, dW, scorer.dv, dU, dF, dR
 
 
-def _query_product(W: Tensor | None, queries: Tensor) -> list[Product]:
-    """Return the product that makes the query; none if the state itself is the query."""
+def _query_products(W: Tensor | None, queries: Tensor) -> list[Product]:
+    """Return the product that computes the query; none if the state itself is the query."""
     return [] if W is None else [Product(W, queries)]
 
 
-def _forward(products: list[Product]) -> list[tuple[Tensor, tuple[Tensor, ...]]]:
-    """Return each matrix as a state is multiplied by it, and the columns of each step's product."""
+def _forward_products(products: list[Product]) -> list[tuple[Tensor, tuple[Tensor, ...]]]:
+    """Return each matrix in the layout of the forward pass, and its columns step by step."""
     return [(transpose_contiguous(matrix), columns.unbind(dim=1)) for matrix, columns in products]
 
 
-def _backward(products: list[Product]) -> list[tuple[Tensor, tuple[Tensor, ...]]]:
-    """Return each matrix as a product's gradient is multiplied by it, and those of each step."""
+def _backward_products(products: list[Product]) -> list[tuple[Tensor, tuple[Tensor, ...]]]:
+    """Return each matrix in the layout of the backward pass, and its columns step by step."""
     return [(matrix, columns.unbind(dim=1)) for matrix, columns in products]
 
 
-def _gradient_sum(gradient: Tensor | None, like: Tensor) -> Tensor:
-    """Return a tensor to add gradients to: a copy of what came in, or zeros."""
+def _accumulator(gradient: Tensor | None, like: Tensor) -> Tensor:
+    """Return a tensor to add gradients to: a copy of the gradient, or zeros."""
     return torch.zeros_like(like) if gradient is None else gradient.clone()

@@ -1,6 +1,6 @@
-"""Scores and weights of a recurrence with attention, step by step, and the gradients of both.
+"""Scores and weights of a recurrence with attention, step by step, and their gradients.
 
-Two scores: additive, for which the query is W s, and dot, for which it is s itself. Neither pools.
+Two scores: additive, with the query W s, and dot, with the query s. The caller pools the values.
 """
 
 from abc import ABC, abstractmethod
@@ -18,10 +18,10 @@ _tanh_backward = torch.ops.aten.tanh_backward
 
 
 class Scorer(ABC):
-    """Queries come one step at a time; the buffers they need are allocated once."""
+    """Scores one query per row at each step; its buffers are allocated once."""
 
     query_size: int
-    """How many columns the query takes beside the gates: none if the state itself is the query."""
+    """How many columns the query has on the tape: none if the state itself is the query."""
 
     dv: Float[Tensor, "A"] | None = None
 
@@ -32,7 +32,7 @@ class Scorer(ABC):
         self.lowest = torch.finfo(keys.dtype).min
 
     def weigh(self, query: Float[Tensor, "B A"], out: Float[Tensor, "B S"]) -> None:
-        """Write a step's weights: the softmax over what is visible, or zeros if nothing is."""
+        """Write a step's weights: the softmax over visible positions, or zeros without any."""
         self._score(query)
         self.scores.masked_fill_(self.hidden, self.lowest)
         torch.softmax(self.scores, dim=-1, out=out)
@@ -58,7 +58,7 @@ class Scorer(ABC):
         query: Float[Tensor, "B A"],
         dquery: Float[Tensor, "B A"],
     ) -> None:
-        """Go from the context's gradient to the query's: written, or added to a state's.
+        """Compute the query's gradient from the context's: written, or added to a state's.
 
         dα = value · dcontext      dscore = α∘(dα − Σ α∘dα), zero if the weight is, so if hidden
         """
@@ -89,7 +89,7 @@ class Scorer(ABC):
         query: Float[Tensor, "B A"],
         dquery: Float[Tensor, "B A"],
     ) -> None:
-        """Write or add the query's gradient, and add what the step brings to the sums."""
+        """Write or add the query's gradient, and add the step's terms to the sums."""
 
 
 @final
@@ -106,7 +106,7 @@ class AdditiveScorer(Scorer):
         self.query_size = keys.shape[-1]
         self.v = v
         self.tanh = keys.new_empty(keys.shape)
-        self.rows = self.tanh.flatten(0, 1)
+        self.tanh_rows = self.tanh.flatten(0, 1)
 
     def _write_tanh(self, query: Float[Tensor, "B A"]) -> None:
         """Write tanh(q + key) to `tanh`."""
@@ -115,7 +115,7 @@ class AdditiveScorer(Scorer):
     @override
     def _score(self, query: Float[Tensor, "B A"]) -> None:
         self._write_tanh(query)
-        torch.mv(self.rows, self.v, out=self.scores.view(-1))
+        torch.mv(self.tanh_rows, self.v, out=self.scores.view(-1))
 
     @override
     def _begin_backward(self, weights: Float[Tensor, "B T S"]) -> None:
@@ -132,7 +132,7 @@ class AdditiveScorer(Scorer):
         dquery: Float[Tensor, "B A"],
     ) -> None:
         self._write_tanh(query)
-        self.dv_sum.addmv_(self.rows.T, dscores.flatten())
+        self.dv_sum.addmv_(self.tanh_rows.T, dscores.flatten())
         # dscore · (1 − tanh²); v is the same for all steps: the sums are multiplied by it
         _tanh_backward(dscores[..., None], self.tanh, grad_input=self.tanh)
         self.dkeys.add_(self.tanh)

@@ -20,10 +20,10 @@ def _adadelta(p, g, square, delta, rate, rho, eps, decay, size, BLOCK: tl.conste
     grad = tl.load(g + i, mask=inside) + decay * parameter
     mean_square = rho * tl.load(square + i, mask=inside) + (1 - rho) * grad * grad
     mean_delta = tl.load(delta + i, mask=inside)
-    move = tl.sqrt(mean_delta + eps) / tl.sqrt(mean_square + eps) * grad
+    update = tl.sqrt(mean_delta + eps) / tl.sqrt(mean_square + eps) * grad
     tl.store(square + i, mean_square, mask=inside)
-    tl.store(delta + i, rho * mean_delta + (1 - rho) * move * move, mask=inside)
-    tl.store(p + i, parameter - rate * move, mask=inside)
+    tl.store(delta + i, rho * mean_delta + (1 - rho) * update * update, mask=inside)
+    tl.store(p + i, parameter - rate * update, mask=inside)
 
 
 @final
@@ -46,12 +46,14 @@ class Adadelta(torch.optim.Optimizer):
     def step(self, closure: Any = None) -> None:  # type: ignore[override]
         """Make one update."""
         for group in self.param_groups:
-            numbers = group["lr"], group["rho"], group["eps"], group["weight_decay"]
+            hyperparameters = group["lr"], group["rho"], group["eps"], group["weight_decay"]
             for p in group["params"]:
                 if p.grad is None:
                     continue
-                memory = self.state[p]
+                state = self.state[p]
                 for name in ("square_avg", "acc_delta"):
-                    memory.setdefault(name, torch.zeros_like(p))
-                tensors = p, p.grad, memory["square_avg"], memory["acc_delta"]
-                _adadelta[triton.cdiv(p.numel(), BLOCK),](*tensors, *numbers, p.numel(), BLOCK)
+                    state.setdefault(name, torch.zeros_like(p))
+                tensors = p, p.grad, state["square_avg"], state["acc_delta"]
+                _adadelta[triton.cdiv(p.numel(), BLOCK),](
+                    *tensors, *hyperparameters, p.numel(), BLOCK
+                )

@@ -1,4 +1,4 @@
-"""Additive attention for many queries on a GPU: [B,T,S,A] is computed, and never stored.
+"""Additive attention for many queries on a GPU: [B,T,S,A] is computed, but never stored.
 
 From e^2q and e^2k, tanh(q + k) = 1 − 2r with r = 1 / (1 + e^2q · e^2k): one reciprocal for each of
 the B·T·S·A numbers, which takes most of the time. If a number is so large that its power would
@@ -43,7 +43,7 @@ def _scores_loop(
 def _scores(
     q, k, e_q, e_k, v, largest, scores, lengths, T, S, A, BT: tl.constexpr, BS: tl.constexpr
 ):
-    """scores[t,s] = Σ_a v[a] (1 − 2 r[t,s,a]) of a tile; q and k lie as [B,A,T] and [B,A,S]."""
+    """scores[t,s] = Σ_a v[a] (1 − 2 r[t,s,a]) of a tile; q is [B,A,T] and k is [B,A,S]."""
     b = tl.program_id(2)
     t = tl.program_id(0) * BT + tl.arange(0, BT)
     s = tl.program_id(1) * BS + tl.arange(0, BS)
@@ -55,7 +55,7 @@ def _scores(
         total = _scores_loop(q, k, e_q, e_k, v, t, s, T, S, A, True, BT, BS)
     else:
         total = _scores_loop(q, k, e_q, e_k, v, t, s, T, S, A, False, BT, BS)
-    whole = tl.load(v + A)  # Σ_a v[a] stands behind v
+    whole = tl.load(v + A)  # v is followed by Σ_a v[a]
     inside = (t[:, None] < T) & (s < S)
     tl.store(scores + (b * T + t[:, None]) * S + s, whole - 2 * total, mask=inside)
 
@@ -145,7 +145,7 @@ def _backward(
 
 @triton.jit
 def _softmax(scores, mask, T, S, BLOCK: tl.constexpr):
-    """A row's weights in place of its scores; 0 where hidden, and in a row that sees nothing."""
+    """A row's weights in place of its scores; 0 where hidden, and if all is hidden."""
     row = tl.program_id(0)
     s = tl.arange(0, BLOCK)
     visible = tl.load(mask + row // T * S + s, mask=s < S, other=0) != 0
@@ -182,7 +182,7 @@ def _powers(x: Tensor) -> Tensor:
 
 
 class Operands:
-    """Queries and keys in float32, once as they are and once as powers."""
+    """Queries and keys in float32, and their powers e^2x."""
 
     def __init__(self, q: Tensor, k: Tensor, v: Tensor, lengths: Tensor) -> None:
         self.q, self.k, self.v = q.float().contiguous(), k.float().contiguous(), v.float()

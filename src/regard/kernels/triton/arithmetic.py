@@ -1,4 +1,4 @@
-"""Arithmetic that GPU kernels share: a product of rows, and gates as exact as float32 is."""
+"""Arithmetic that GPU kernels share: a product of rows, and gates as exact as float32."""
 
 import torch
 import triton
@@ -9,7 +9,7 @@ from triton.language.extra import libdevice
 
 @triton.jit
 def reciprocal(x):
-    """1/x to the last bit but one; a division would also treat cases that do not occur here."""
+    """1/x to the last bit but one; a division would also handle cases that do not occur here."""
     return tl.inline_asm_elementwise(
         "rcp.approx.ftz.f32 $0, $1;", "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1
     )
@@ -17,15 +17,15 @@ def reciprocal(x):
 
 @triton.jit
 def sigmoid(x):
-    """1 / (1 + e^−x), as exact as float32 is."""
+    """1 / (1 + e^−x), as exact as float32."""
     return tl.div_rn(1.0, 1 + libdevice.exp(-x))
 
 
 @triton.jit
 def tanh(x, APPROXIMATE: tl.constexpr = False):
-    """tanh as exact as float32 is, or with APPROXIMATE the chip's, to eleven bits.
+    """tanh as exact as float32, or with APPROXIMATE the GPU's own, to eleven bits.
 
-    That is enough for bfloat16. Eleven bits are also what a product in tf32 has of its factors.
+    That is enough for bfloat16, and for tf32, whose products also read only eleven bits.
     """
     if APPROXIMATE:
         return tl.inline_asm_elementwise(

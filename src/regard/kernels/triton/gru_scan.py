@@ -30,8 +30,8 @@ linear = OPS["linear"].run
 class GruScan(torch.autograd.Function):
     """Every state of R directions in parallel: x [R,B,T,3D] (W x + b), h [R,B,D], U [R,3D,D].
 
-    What the mask [R,B,T] hides changes no state. A step is one kernel if the reset comes after the
-    product, otherwise two, since a product waits for the reset.
+    Positions that the mask [R,B,T] hides change no state. A step is one kernel if the reset comes
+    after the product, otherwise two: the second product needs the reset.
     """
 
     @staticmethod
@@ -48,7 +48,7 @@ class GruScan(torch.autograd.Function):
         for t in range(T):
             x_t = x[:, :, t]
             if reset_after:
-                step_kernels._renew[grid(B, D, R)](
+                step_kernels._gru_after_step[grid(B, D, R)](
                     s.low[t], s.h[t], U, x_t, T * G, mask[:, :, t], T, s.rzn[t], rest[t],
                     s.h[t + 1], s.low[t + 1], B, D, tf32, **tile,
                 )  # fmt: skip

@@ -8,7 +8,7 @@ from regard.kernels.triton.arithmetic import product
 
 # pieces of a product that one program computes
 TILE = {"BM": 64, "BN": 32, "num_warps": 4, "num_stages": 4}
-# if enough programs are left to fill the device
+# larger pieces, if there are enough programs to fill the device
 WIDE = {"BM": 64, "BN": 64, "num_warps": 8, "num_stages": 3}
 
 
@@ -18,7 +18,7 @@ def uses_tf32() -> bool:
 
 
 def approximates_tanh(x: Tensor) -> bool:
-    """Whether the chip's own tanh is exact enough for products of this type."""
+    """Whether the GPU's own tanh is exact enough for products of this type."""
     return x.dtype == torch.bfloat16 or uses_tf32()
 
 

@@ -15,7 +15,7 @@ from regard.kernels.casting import autocast_disabled, cast_for_autocast
 from regard.kernels.triton.arithmetic import product
 
 LOGITS = 2**27
-"""How many logits exist at once: 256 MiB in bfloat16."""
+"""Maximum number of logits at once: 256 MiB in bfloat16."""
 
 
 @triton.jit
@@ -26,30 +26,29 @@ def _rows(logits, target, visible, losses, V, smoothing, BLOCK: tl.constexpr):
     is_visible = tl.load(visible + row) != 0
     y = tl.load(target + row)
     target_logit = tl.load(at + y).to(tl.float32)
-    top = tl.full([BLOCK], -float("inf"), tl.float32)
+    lane_max = tl.full([BLOCK], -float("inf"), tl.float32)
     total = tl.zeros([BLOCK], tl.float32)
     logit_sum = tl.zeros([BLOCK], tl.float32)
     for start in range(0, V, BLOCK):
         n = start + tl.arange(0, BLOCK)
         x = tl.load(at + n, mask=n < V, other=-float("inf")).to(tl.float32)
-        new = tl.maximum(top, x)
-        # before its first number a lane has no largest yet
-        total = total * tl.where(top == new, 1.0, libdevice.exp(top - new)) + tl.where(
-            n < V, libdevice.exp(x - new), 0.0
-        )
-        top = new
+        new_max = tl.maximum(lane_max, x)
+        # a lane has no maximum before its first number
+        rescale = tl.where(lane_max == new_max, 1.0, libdevice.exp(lane_max - new_max))
+        total = total * rescale + tl.where(n < V, libdevice.exp(x - new_max), 0.0)
+        lane_max = new_max
         logit_sum += tl.where(n < V, x, 0.0)
-    peak = tl.max(top, 0)
-    whole = tl.sum(total * libdevice.exp(top - peak), 0)
-    lse = peak + libdevice.log(whole)
+    row_max = tl.max(lane_max, 0)
+    exp_sum = tl.sum(total * libdevice.exp(lane_max - row_max), 0)
+    lse = row_max + libdevice.log(exp_sum)
     mean = tl.sum(logit_sum, 0) / V
     loss = lse - (1 - smoothing) * target_logit - smoothing * mean
     tl.store(losses + row, tl.where(is_visible, loss, 0.0))
     for start in range(0, V, BLOCK):
         n = start + tl.arange(0, BLOCK)
         x = tl.load(at + n, mask=n < V, other=0.0).to(tl.float32)
-        share = tl.div_rn(libdevice.exp(x - peak), whole)
-        grad = share - smoothing / V - tl.where(n == y, 1 - smoothing, 0.0)
+        p = tl.div_rn(libdevice.exp(x - row_max), exp_sum)
+        grad = p - smoothing / V - tl.where(n == y, 1 - smoothing, 0.0)
         tl.store(at + n, tl.where(is_visible, grad, 0.0), mask=n < V)
 
 

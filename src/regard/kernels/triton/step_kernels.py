@@ -1,6 +1,6 @@
-"""Kernels of one step of a recurrence: only what depends on the state is left in them.
+"""Kernels of one step of a recurrence: they compute only what depends on the state.
 
-One kernel for each product, which also computes the gates at its end; attention between them.
+Each product has one kernel, which also computes the gates; attention runs between them.
 Sums run in float32 in one fixed order and without atomics: two runs are equal to the last bit.
 """
 
@@ -15,9 +15,9 @@ def _gates(
     h_low, h, U, x, x_row, mask, mask_row, rzn, rh, B, D: tl.constexpr, TF32: tl.constexpr,
     BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
 ):  # fmt: skip
-    """r = σ(x_r + U_r h), z = σ(x_z + U_z h), and r∘h for the product that waits for it.
+    """r = σ(x_r + U_r h), z = σ(x_z + U_z h), and r∘h for the next product.
 
-    Where the input is hidden z is 0: the state stays, and no gradient reaches the gates.
+    If the input is hidden, z is 0: the state does not change, and no gradient reaches the gates.
     """
     direction = tl.program_id(2)
     m = tl.program_id(0) * BM + tl.arange(0, BM)
@@ -49,7 +49,7 @@ def _gates(
 
 
 @triton.jit
-def _renew(
+def _gru_after_step(
     h_low, h, U, x, x_row, mask, mask_row, rzn, rest, h_next, h_next_low, B, D: tl.constexpr,
     TF32: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
 ):  # fmt: skip
@@ -66,10 +66,10 @@ def _renew(
         k = start + tl.arange(0, BK)
         left = tl.load(h_low + row[:, None] * D + k, mask=(m[:, None] < B) & (k < D), other=0.0)
         at = U + direction * 3 * D * D + n[None, :] * D + k[:, None]
-        there = (n < D) & (k[:, None] < D)
-        u_r = tl.dot(left, tl.load(at, mask=there, other=0.0), u_r, PRECISION)
-        u_z = tl.dot(left, tl.load(at + D * D, mask=there, other=0.0), u_z, PRECISION)
-        u_n = tl.dot(left, tl.load(at + 2 * D * D, mask=there, other=0.0), u_n, PRECISION)
+        in_bounds = (n < D) & (k[:, None] < D)
+        u_r = tl.dot(left, tl.load(at, mask=in_bounds, other=0.0), u_r, PRECISION)
+        u_z = tl.dot(left, tl.load(at + D * D, mask=in_bounds, other=0.0), u_z, PRECISION)
+        u_n = tl.dot(left, tl.load(at + 2 * D * D, mask=in_bounds, other=0.0), u_n, PRECISION)
     inside = (m[:, None] < B) & (n < D)
     at_x = x + row[:, None] * x_row + n
     r = sigmoid(tl.load(at_x, mask=inside, other=0.0).to(tl.float32) + u_r)
@@ -95,7 +95,7 @@ def _attend(
 ):  # fmt: skip
     """α[b] = softmax_s Σ_a v[a] tanh(query[b,a] + keys[b,s,a]); nothing is read beyond a row's end.
 
-    One program a row, so that the softmax of a row needs no other program.
+    Each row has one program: its softmax needs no other.
     """
     b = tl.program_id(0)
     length = tl.load(lengths + b)
@@ -118,7 +118,7 @@ def _attend(
     top = tl.max(scores, 0)
     parts = tl.where(visible, tl.exp(scores - top), 0.0)
     total = tl.sum(parts, 0)
-    # a row that may see nothing has weights of 0
+    # a row whose positions are all hidden has weights of 0
     alpha = parts * tl.where(total > 0, 1 / total, 0.0)
     tl.store(row + s, alpha, mask=s < length)
 
@@ -140,11 +140,11 @@ def _pool(
     for start in range(0, S, BS):
         s = start + tl.arange(0, BS)
         alpha = tl.load(weights + b * weights_row + s, mask=s < S, other=0.0)[:, None]
-        there = (s[:, None] < S) & (d < D)
+        in_bounds = (s[:, None] < S) & (d < D)
         at = values + (b * S + s[:, None]) * (3 * D) + d
-        t_r += alpha * tl.load(at, mask=there, other=0.0).to(tl.float32)
-        t_z += alpha * tl.load(at + D, mask=there, other=0.0).to(tl.float32)
-        t_n += alpha * tl.load(at + 2 * D, mask=there, other=0.0).to(tl.float32)
+        t_r += alpha * tl.load(at, mask=in_bounds, other=0.0).to(tl.float32)
+        t_z += alpha * tl.load(at + D, mask=in_bounds, other=0.0).to(tl.float32)
+        t_n += alpha * tl.load(at + 2 * D, mask=in_bounds, other=0.0).to(tl.float32)
     p_r, p_z, p_n = tl.sum(t_r, 0), tl.sum(t_z, 0), tl.sum(t_n, 0)
     inside = d < D
     at_x, at_u = x + b * x_row + d, product + b * product_row + d
