@@ -66,8 +66,12 @@ def _facts(saved: "SavedModel") -> dict[str, Any]:
 def _rows(saved: "SavedModel") -> Iterator[str]:
     summary = dict(saved.summary)
     scores = summary.pop("scores", [])
+    examples = summary.pop("examples", [])
     for name, value in (_facts(saved) | summary).items():
         yield f"{name.replace('_', ' '):<16}{_printable(value)}"
+    for example in examples:
+        pair = f"{example['source']} → {example['target']}"
+        yield f"{'example':<16}{_printable(pair)}"
     for score in scores:
         yield f"{score['name']:<16}{score['value']:.2f}  ({_printable(score['signature'])})"
 

@@ -42,6 +42,10 @@ class DataConfig:
     max_dev_sources: int = 2000
     """Maximum number of sources held out for validation if no dev file is given."""
 
+    max_examples: Annotated[int, at_least(0)] = 5
+    """Maximum number of validation pairs stored in the model file, as examples for the page of
+    `regard serve`. 0 stores none."""
+
     def __post_init__(self) -> None:
         refuse("data", self)
 

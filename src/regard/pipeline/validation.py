@@ -31,6 +31,9 @@ FINAL_METRICS = ("exact", "cer", "wer", "bleu", "chrf")
 TRIAL_TOKENS = 16
 """Tokens of each line that are decoded for an estimate of a validation's time."""
 
+MAX_EXAMPLE_CHARACTERS = 100
+"""Characters of the longer side of an example."""
+
 MAX_LOGGED_TOKENS = 60
 """Tokens of a line whose attention is logged; of longer ones it would fill the log."""
 
@@ -107,6 +110,8 @@ class Validator:
             [translation.text for translation in translations], references, FINAL_METRICS
         )
         summary = training_summary | {"scores": [score.to_json() for score in scores]}
+        max_examples = self.translator.settings.data.max_examples
+        summary["examples"] = example_pairs(self.training_data.dev, max_examples)
         write_text(folder / "dev.jsonl", "".join(_dev_lines(translations, references)))
         write_text(folder / "summary.json", json.dumps(summary, sort_keys=True) + "\n")
         return Translator(replace(self.translator.members[0], summary=summary))
@@ -131,6 +136,18 @@ class Validator:
         if not math.isfinite(total):
             raise InputError(messages.infinite_loss(total))
         return total / tokens
+
+
+def example_pairs(
+    dev: Sequence[tuple[str, Sequence[str]]], max_examples: int
+) -> list[dict[str, str]]:
+    """Return validation pairs from short to long, none of which is too long for a button."""
+    pairs = ((source, targets[0]) for source, targets in dev)
+    short = [pair for pair in pairs if max(map(len, pair)) <= MAX_EXAMPLE_CHARACTERS]
+    by_length = sorted(short, key=lambda pair: (len(pair[0]), pair))
+    count = min(max_examples, len(by_length))
+    middles = [(2 * n + 1) * len(by_length) // (2 * count) for n in range(count)]
+    return [dict(zip(("source", "target"), by_length[n], strict=True)) for n in middles]
 
 
 def _sample(translation: Translation, targets: Sequence[str]) -> ValidationSample:
