@@ -1,256 +1,119 @@
-// The page as a whole: its state, its requests, and what is drawn from the responses.
+// The page as a whole: what its controls do, and when it sends requests.
 
-import { drawBeamTree, listBeamTree } from "./beam_tree.js";
-import { fetchModels, translate } from "./api_client.js";
-import { clearCopyStatus, copy } from "./clipboard.js";
-import { byId, element, fillSelect } from "./dom.js";
-import { drawEdits } from "./edit_chips.js";
+import { fetchModels } from "./api_client.js";
+import { copy, showCopyStatus } from "./clipboard.js";
+import { byId, fillSelect } from "./dom.js";
+import { asJson, asTsv, download } from "./downloads.js";
 import * as edits from "./edit_history.js";
 import * as banner from "./error_banner.js";
+import { drawExamples } from "./examples.js";
 import * as heatmaps from "./heatmap_panel.js";
-import { LineCache, drawLines, lineAt, splitLines, translateLines } from "./line_list.js";
-import { message } from "./messages.js";
-import { drawNbest } from "./nbest_list.js";
-import { formatLogProbability, formatProbability } from "./number_format.js";
+import { lineAt, splitLines } from "./line_list.js";
+import { message, touchScreen } from "./messages.js";
+import * as output from "./output_panel.js";
+import { hasChanged, readAddress, writeAddress } from "./page_address.js";
+import * as page from "./page_state.js";
+import { currentLine, history, isCurrent, settingsKey, state } from "./page_state.js";
 import { preparePreferences } from "./preferences.js";
-import { tokenDiff } from "./token_diff.js";
+import { drawCounter, prepareTextTools, replaceText } from "./text_tools.js";
 import { openMenu } from "./token_menu.js";
-import { drawTokenRows } from "./token_rows.js";
+import * as requests from "./translation_requests.js";
 
 const TYPING_DELAY = 250; // milliseconds without a key before the page sends a request
 const PROGRESS_DELAY = 300; // milliseconds before the page shows that it waits
-const CANDIDATES = 8;
-const NBEST = 5;
 const BEAM_SIZES = [1, 2, 3, 4, 5, 8, 10];
-const DEFAULT_BEAM_SIZE = 5; // for a model whose own is 1, which has no alternatives to compare
 
-const state = {
-  models: [],
-  limits: null,
-  model: null,
-  beamSize: DEFAULT_BEAM_SIZE,
-  lines: [""],
-  lineIndex: 0,
-  ...emptyOutput(),
-  uneditedKey: "",
-};
-const histories = new Map();
-const translatedLines = new LineCache();
-const refusedLines = new LineCache();
 let pendingRequest = null;
 let typingTimer = 0;
 let composing = false;
 
 const textField = byId("text");
-const currentLine = () => state.lines[state.lineIndex] ?? "";
-// whether the output belongs to the current line
-const isCurrent = () => state.translation?.source === currentLine();
-const settingsKey = () => `${state.model.name}\n${state.beamSize}`;
-
-// `edits` are those of the displayed translation; the history may hold newer ones.
-function emptyOutput() {
-  return { translation: null, edits: edits.NO_EDITS, unedited: null, request: null };
-}
-
-// Each line has its own edits for each model, which persist while another line or model is shown.
-function history() {
-  const key = `${state.model.name}\n${currentLine()}`;
-  if (!histories.has(key)) histories.set(key, new edits.EditHistory());
-  return histories.get(key);
-}
-
-function requestBody(text, currentEdits) {
-  return {
-    model: state.model.name,
-    text,
-    attention: true,
-    ...(heatmaps.needsLayers(state.model) && { layers: true }),
-    influence: heatmaps.needsInfluence(state.model),
-    candidates: CANDIDATES,
-    tree: true,
-    beam_size: state.beamSize,
-    nbest: Math.min(NBEST, state.beamSize),
-    ...edits.requestFields(currentEdits),
-  };
-}
 
 // Translate the current line, and the other lines that are not cached; abort the previous request.
-// `refusal` is the error of an edit that was just reverted; it is shown together with the response.
-async function refresh(refusal = null) {
+// `refusal` is the error of an edit that was just reverted, `notice` a sentence about the address; either
+// is shown together with the response.
+async function refresh(refusal = null, notice = "") {
   clearTimeout(typingTimer);
   pendingRequest?.abort();
   if (!state.model) return start();
-  drawLineList();
-  if (!currentLine().trim()) return clear();
+  output.drawLineList();
+  drawCounter(state.lines, state.lineIndex, state.limits.characters);
+  saveAddress();
+  if (!currentLine().trim()) return clear(notice);
   pendingRequest = new AbortController();
   const { signal } = pendingRequest;
-  const progressTimer = setTimeout(() => showProgress(true), PROGRESS_DELAY);
+  const progressTimer = setTimeout(() => output.showProgress(true), PROGRESS_DELAY);
   try {
-    const otherLines = translateOtherLines(signal).catch((error) => error);
-    const [output, unedited] = await Promise.all([translateCurrentLine(signal), translateUnedited(signal)]);
+    const otherLines = requests.translateOtherLines(signal, output.drawLineList).catch((error) => error);
+    const [received, unedited] = await Promise.all([requests.translateCurrentLine(signal), requests.translateUnedited(signal)]);
     if (signal.aborted) return;
     const uneditedKey = `${settingsKey()}\n${currentLine()}`;
-    Object.assign(state, output, { unedited: unedited ?? output.translation, uneditedKey });
+    Object.assign(state, received, { unedited: unedited ?? received.translation, uneditedKey });
     if (refusal) banner.showError(refusal, true);
-    else banner.showNotice("");
-    draw();
+    else banner.showNotice(notice);
+    output.draw();
     // tests wait for this counter
     byId("output").dataset.responses = Number(byId("output").dataset.responses ?? 0) + 1;
-    announce(message("translated", state.translation.text || message("emptyOutput")));
+    output.announce(message("translated", state.translation.text || message("emptyOutput")));
     const error = await otherLines;
     if (error) throw error;
   } catch (error) {
     if (!signal.aborted && error.name !== "AbortError") handleError(error);
   } finally {
     clearTimeout(progressTimer);
-    if (!signal.aborted) showProgress(false);
+    if (!signal.aborted) output.showProgress(false);
   }
 }
-
-const requestOptions = (signal) => ({ signal, onWait: (seconds) => banner.showNotice(message("busy", seconds)) });
-
-async function translateCurrentLine(signal) {
-  const { current } = history();
-  const request = requestBody(currentLine(), current);
-  try {
-    const { translations } = await translate(request, requestOptions(signal));
-    return { request, translation: translations[0], edits: current };
-  } catch (error) {
-    // only this request's refusal may revert an edit
-    error.causedByEdit = error.status === 422 && !edits.isEmpty(current);
-    throw error;
-  }
-}
-
-// The model's own translation, for comparison; null if there are no edits.
-async function translateUnedited(signal) {
-  if (edits.isEmpty(history().current)) return null;
-  if (state.unedited && state.uneditedKey === `${settingsKey()}\n${currentLine()}`) return state.unedited;
-  const request = { model: state.model.name, text: currentLine(), beam_size: state.beamSize };
-  const { translations } = await translate(request, requestOptions(signal));
-  return translations[0];
-}
-
-// The other lines need only their text; a request holds as many as the server allows.
-async function translateOtherLines(signal) {
-  const key = settingsKey();
-  const cached = (line) => translatedLines.get(key, line) ?? refusedLines.get(key, line);
-  const missing = state.lines.filter(
-    (line, index) => line.trim() && index !== state.lineIndex && cached(line) === undefined,
-  );
-  await translateLines([...new Set(missing)], state.limits.lines, {
-    translate: async (lines) => {
-      const request = { model: state.model.name, text: lines, beam_size: state.beamSize };
-      const { translations } = await translate(request, requestOptions(signal));
-      for (const [index, one] of translations.entries()) translatedLines.set(key, lines[index], one.text);
-      drawLineList();
-    },
-    isInputError: banner.isInputError,
-    refuse: (line, error) => {
-      refusedLines.set(key, line, error.message || message("refused", "", error.status));
-      drawLineList();
-    },
-  });
-}
-
-function showProgress(visible) {
-  byId("progress").hidden = !visible;
-  byId("output").setAttribute("aria-busy", String(visible));
-}
-
-const announce = (text) => (byId("announcer").textContent = text);
 
 function handleError(error) {
   if (error.status === undefined) throw error;
   if (error.causedByEdit) return revertEdit(error);
-  // do not show the translation of another text next to the error
-  if (!isCurrent()) clear();
+  if (!isCurrent()) output.keepLastResult();
   banner.showError(error);
 }
 
 // Undo an edit that the server refused; translate the state before it unless that is still displayed.
 function revertEdit(error) {
   history().discard();
+  saveAddress();
   if (!isCurrent() || state.edits !== history().current) return refresh(error);
-  draw();
+  output.draw();
   banner.showError(error, true);
 }
 
-function clear() {
-  Object.assign(state, emptyOutput());
-  showProgress(false);
-  banner.showNotice("");
-  byId("details").hidden = true;
-  byId("empty").hidden = false;
+function clear(notice = "") {
+  output.clear();
+  output.showProgress(false);
+  banner.showNotice(notice);
 }
 
-// What the token rows, the heatmaps and the edits have in common.
-function drawingContext() {
-  const { removed, added } = tokenDiff(state.unedited.tokens, state.translation.tokens);
-  const changed = edits.isEmpty(state.edits) ? new Set() : added;
-  return { translation: state.translation, changed, removed, open: openTokenMenu };
+// The address
+
+function saveAddress() {
+  const { model, beamSize, lines, lineIndex } = state;
+  return writeAddress({ model: model.name, beamSize, text: lines.join("\n"), lineIndex, edits: history().current });
 }
 
-function drawHeatmaps() {
-  if (isCurrent()) heatmaps.drawPanel({ ...drawingContext(), model: state.model, pins: state.edits.pins, pin: togglePin });
+// Apply the address; return a sentence about what it names and this server does not have.
+function applyAddress() {
+  const address = readAddress();
+  const isServed = state.models.some(({ name }) => name === address.model);
+  selectModel(address.model);
+  const beamSizes = [...byId("beam-size").options].map(({ value }) => Number(value));
+  if (beamSizes.includes(address.beamSize)) setBeamSize(address.beamSize);
+  textField.value = address.text;
+  state.lines = splitLines(address.text);
+  state.lineIndex = Math.min(address.lineIndex, state.lines.length - 1);
+  if (address.model && !isServed) return message("notServed", address.model);
+  if (address.edits === null) return message("wrongEdits");
+  if (!edits.isEmpty(address.edits)) history().record(address.edits);
+  return "";
 }
 
-function draw() {
-  const { translation, unedited } = state;
-  if (!translation || !isCurrent()) return;
-  byId("empty").hidden = true;
-  byId("details").hidden = false;
-  byId("translation").textContent = translation.text || message("emptyOutput");
-  byId("score").textContent = scoreText(translation, unedited, state.edits);
-  byId("notes").replaceChildren(...(translation.notes ?? []).map((note) => element("li", { lang: "en" }, note)));
-  drawEdits({ history: history(), current: state.edits, unedited, change: changeEdits, ...drawingContext() });
-  drawTokenRows(byId("tokens"), { ...drawingContext(), point: (place) => heatmaps.pointAt(place) });
-  drawHeatmaps();
-  drawNbestOutputs();
-  drawSearchTree();
-  drawLineList();
-  clearCopyStatus();
-}
-
-function scoreText(translation, unedited, currentEdits) {
-  const score = (one) => formatLogProbability(one.score, 3);
-  const text = message("score", score(translation), formatProbability(Math.exp(translation.score)));
-  return edits.isEmpty(currentEdits) ? text : `${text} · ${message("scoreBefore", score(unedited))}`;
-}
-
-function drawNbestOutputs() {
-  const { translation, edits: current } = state;
-  const forced = edits.forcedOutput(current);
-  const outputs = forced?.outputs ?? (translation.alternatives?.length ? translation.alternatives : [translation]);
-  const select = (index) => {
-    const unforced = forced ? edits.removeChange(current, forced) : current;
-    changeEdits(index === 0 ? unforced : edits.forceOutput(unforced, outputs[index], outputs));
-  };
-  byId("ranking").textContent = message("ranking", state.model.search.length_penalty);
-  drawNbest({ translation, outputs, select });
-}
-
-function drawSearchTree() {
-  const { translation } = state;
-  if (byId("search-details").open && translation) {
-    byId("tree").replaceChildren(listBeamTree(translation), drawBeamTree(translation));
-  }
-}
-
-function drawLineList() {
-  const textOf = (line) =>
-    isCurrent() && line === currentLine() ? state.translation.text : translatedLines.get(settingsKey(), line);
-  const refusalOf = (line) => refusedLines.get(settingsKey(), line);
-  drawLines({ lines: state.lines, current: state.lineIndex, textOf, refusalOf, select: selectLine });
-}
-
-// The list shows the model's own translation of a line that is no longer current.
-function cacheCurrentLine() {
-  if (isCurrent()) translatedLines.set(settingsKey(), currentLine(), state.unedited.text);
-}
+// The text, its lines and the edits
 
 function selectLine(index) {
-  cacheCurrentLine();
+  page.cacheCurrentLine();
   state.lineIndex = index;
   refresh();
 }
@@ -258,7 +121,7 @@ function selectLine(index) {
 function changeEdits(newEdits, announcement) {
   if (!isCurrent()) return;
   history().record(newEdits);
-  if (announcement) announce(message(announcement));
+  if (announcement) output.announce(message(announcement));
   refresh();
 }
 
@@ -268,6 +131,7 @@ function togglePin(target, source) {
 }
 
 function openTokenMenu(step, node) {
+  if (!isCurrent()) return;
   const { translation, model } = state;
   const { current } = history();
   openMenu(
@@ -304,9 +168,10 @@ function onInput() {
   clearTimeout(typingTimer);
   // text that an input method still composes is not final
   if (composing) return;
-  cacheCurrentLine();
+  page.cacheCurrentLine();
   state.lines = splitLines(textField.value);
   state.lineIndex = lineAt(textField.value, textField.selectionStart);
+  if (state.limits) drawCounter(state.lines, state.lineIndex, state.limits.characters);
   typingTimer = setTimeout(() => refresh(), TYPING_DELAY);
 }
 
@@ -322,17 +187,25 @@ function onSelectionChange() {
   if (lineAt(text, caret) !== state.lineIndex) onInput();
 }
 
+// The model and its settings
+
 function selectModel(name) {
   state.model = state.models.find((one) => one.name === name) ?? state.models[0];
+  byId("model").value = state.model.name;
   heatmaps.resetSelection();
   const ownBeamSize = state.model.search.beam_size;
   // the server accepts a model's own beam size even if it exceeds the limit
   const maxBeamSize = Math.max(state.limits.beam_size, ownBeamSize);
-  state.beamSize = ownBeamSize > 1 ? ownBeamSize : Math.min(DEFAULT_BEAM_SIZE, maxBeamSize);
   const beamSizes = [...new Set([...BEAM_SIZES, ownBeamSize])].filter((size) => size <= maxBeamSize);
   const options = beamSizes.sort((a, b) => a - b).map((size) => [String(size), String(size)]);
-  fillSelect(byId("beam-size"), options, String(state.beamSize));
+  fillSelect(byId("beam-size"), options, "");
+  setBeamSize(ownBeamSize > 1 ? ownBeamSize : Math.min(page.DEFAULT_BEAM_SIZE, maxBeamSize));
   redrawTexts();
+}
+
+function setBeamSize(size) {
+  state.beamSize = size;
+  byId("beam-size").value = String(size);
 }
 
 // Redraw all texts that scripts draw, after a change of language or model.
@@ -340,23 +213,40 @@ function redrawTexts() {
   banner.redrawError();
   if (!state.model) return;
   byId("model-facts").textContent = `${state.model.name} · ${message("facts", state.model)}`;
+  drawExamples(state.model, replaceText);
+  drawCounter(state.lines, state.lineIndex, state.limits.characters);
   heatmaps.prepareControls(state.model, () =>
-    heatmaps.lacksFields(state.translation, state.model) ? refresh() : draw(),
+    heatmaps.lacksFields(state.translation, state.model) ? refresh() : output.draw(),
   );
-  draw();
+  output.draw();
 }
+
+// Copies and downloads
 
 function copyAs(format) {
   if (!state.translation) return;
   const { request, translation } = state;
-  const textOf = (line) =>
-    line === translation.source ? translation.text : (translatedLines.get(settingsKey(), line) ?? "");
+  if (format === "Link" && !saveAddress()) return showCopyStatus(message("linkTooLong"));
   const formatters = {
-    Text: () => splitLines(textField.value.trimEnd()).map(textOf).join("\n"),
+    Text: () => splitLines(textField.value.trimEnd()).map((line) => page.displayedTranslation(line)?.text ?? "").join("\n"),
     Svg: () => heatmaps.visibleHeatmapsAsSvg(),
     Json: () => JSON.stringify({ request, model: state.model.name, translation }, null, 1),
+    Link: () => location.href,
   };
   copy(formatters[format](), `copied${format}`);
+}
+
+function downloadAs(format) {
+  const missing = requests.missingLines().length;
+  if (missing) return showCopyStatus(message("stillTranslating", missing));
+  const rows = [...state.lines.entries()].map(([index, source]) => {
+    const translation = page.displayedTranslation(source);
+    return { line: index + 1, source, translation, error: translation ? undefined : page.refusalOf(source) };
+  });
+  while (rows.length && !rows.at(-1).source.trim()) rows.pop();
+  const settings = { model: state.model.name, beam_size: state.beamSize };
+  if (format === "tsv") download(asTsv(rows), `${state.model.name}.tsv`, "text/tab-separated-values");
+  else download(asJson(rows, settings), `${state.model.name}.json`, "application/json");
 }
 
 async function start() {
@@ -366,12 +256,16 @@ async function start() {
   } catch (error) {
     return handleError(error);
   }
-  banner.showNotice("");
+  const typed = textField.value;
   const names = state.models.map(({ name }) => [name, name]);
   byId("model-field").hidden = names.length < 2;
   fillSelect(byId("model"), names, names[0][0]);
-  selectModel(names[0][0]);
-  if (textField.value) onInput();
+  const notice = applyAddress();
+  if (!typed) return refresh(null, notice);
+  // text that was typed before the server answered is newer than the address
+  textField.value = typed;
+  banner.showNotice(notice);
+  onInput();
 }
 
 function addListeners() {
@@ -379,23 +273,30 @@ function addListeners() {
   textField.addEventListener("compositionstart", () => setComposing(true));
   textField.addEventListener("compositionend", () => setComposing(false));
   document.addEventListener("selectionchange", onSelectionChange);
+  prepareTextTools((text) => banner.showNotice(text));
   byId("model").addEventListener("change", (event) => {
-    clear();
+    output.clear();
     selectModel(event.target.value);
     refresh();
   });
   byId("beam-size").addEventListener("change", (event) => {
-    state.beamSize = Number(event.target.value);
+    setBeamSize(Number(event.target.value));
     refresh();
   });
   byId("undo").addEventListener("click", undo);
   byId("redo").addEventListener("click", redo);
   byId("retry").addEventListener("click", () => refresh());
-  byId("search-details").addEventListener("toggle", drawSearchTree);
-  for (const format of ["Text", "Svg", "Json"]) {
+  for (const format of ["Text", "Svg", "Json", "Link"]) {
     byId(`copy-${format.toLowerCase()}`).addEventListener("click", () => copyAs(format));
   }
+  for (const format of ["tsv", "json"]) {
+    byId(`download-${format}`).addEventListener("click", () => downloadAs(format));
+  }
+  touchScreen.addEventListener("change", redrawTexts);
   window.addEventListener("online", () => banner.hasError() && refresh());
+  window.addEventListener("hashchange", () => {
+    if (state.model && hasChanged()) refresh(null, applyAddress());
+  });
   document.addEventListener("keydown", (event) => {
     if (!(event.ctrlKey || event.metaKey) || event.target === textField) return;
     const key = event.key.toLowerCase();
@@ -404,14 +305,9 @@ function addListeners() {
     if (key === "y" || event.shiftKey) redo();
     else undo();
   });
-  let width = 0;
-  new ResizeObserver(([{ contentRect }]) => {
-    if (Math.abs(contentRect.width - width) < 8) return;
-    width = contentRect.width;
-    drawHeatmaps();
-  }).observe(byId("output"));
 }
 
+output.prepareOutput({ changeEdits, togglePin, openTokenMenu, selectLine });
 preparePreferences(redrawTexts);
 addListeners();
 start();

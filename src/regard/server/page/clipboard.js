@@ -4,11 +4,12 @@ import { byId, element } from "./dom.js";
 import { message } from "./messages.js";
 
 // The status of one copy does not apply to the next text.
-export const clearCopyStatus = () => (byId("copy-status").textContent = "");
+export const clearCopyStatus = () => showCopyStatus("");
+export const showCopyStatus = (text) => (byId("copy-status").textContent = text);
 
 export async function copy(text, successMessage) {
   const success = (await copyByApi(text)) || copyBySelection(text);
-  byId("copy-status").textContent = message(success ? successMessage : "notCopied");
+  showCopyStatus(message(success ? successMessage : "notCopied"));
 }
 
 async function copyByApi(text) {

@@ -6,9 +6,12 @@ import { drawHeatmap, highlightRowAndColumn, serializeHeatmaps } from "./heatmap
 import { highlightTokens } from "./highlight.js";
 import { message } from "./messages.js";
 import { formatProbability } from "./number_format.js";
+import { showScrollHints } from "./scroll_hints.js";
 import { END, isolate, visible } from "./token_labels.js";
+import { unknownSources, unsureSteps } from "./token_marks.js";
 
 const MEAN = "mean";
+const BOTTOM_MARGIN = 12; // pixels between a heatmap and the bottom of the window
 const heatmaps = new Map(); // by kind: { svg, navigation, weights }
 const selection = { view: "attention", layer: MEAN, head: MEAN };
 
@@ -77,8 +80,6 @@ export function drawPanel(context) {
   const { model, translation } = context;
   const kinds = visibleKinds(model);
   byId("heatmap-title").textContent = message(kinds[0] === "attention" ? "attentionTitle" : "influenceTitle");
-  // two heatmaps need the whole width of the page
-  document.querySelector(".columns").classList.toggle("wide", kinds.length > 1);
   byId("layer-head").hidden = !kinds.includes("attention") || !hasSeveralMaps(model);
   byId("hint").textContent = kinds.includes("attention") ? message("pinHint") : "";
   const focusedKind = [...heatmaps].find(([, { svg }]) => svg.contains(document.activeElement))?.[0];
@@ -89,8 +90,9 @@ export function drawPanel(context) {
   for (const { kind, node, weights } of figures) {
     if (!weights) continue;
     const scroller = node.firstElementChild;
-    const svg = drawHeatmap(heatmapOptions(kind, weights, context, scroller.clientWidth));
+    const svg = drawHeatmap(heatmapOptions(kind, weights, context, availableSpace(scroller)));
     scroller.replaceChildren(svg);
+    showScrollHints(scroller);
     const navigation = enableNavigation(svg, actionsFor(kind, weights, context), places.get(kind) ?? undefined);
     heatmaps.set(kind, { svg, navigation, weights });
   }
@@ -103,14 +105,23 @@ function figure(kind, { model, translation, pins }) {
   const sentences = [message(kind === "attention" ? "aboutAttention" : "aboutInfluence")];
   if (!model.attention) sentences.unshift(message("noAttention", model.name));
   else if (kind === "influence" && Object.keys(pins).length) sentences.push(message("influenceIgnoresPins"));
+  const scrollHint = element("p", { class: "scroll-hint small", hidden: true }, message("scrollHint"));
   const caption = element("figcaption", { class: "small" }, sentences.join(" "));
-  return { kind, weights, node: element("figure", { "data-kind": kind }, element("div", { class: "scroller" }), caption) };
+  return { kind, weights, node: element("figure", { "data-kind": kind }, element("div", { class: "scroller" }), scrollHint, caption) };
 }
 
-function heatmapOptions(kind, weights, { translation, pins, changed }, availableWidth) {
+function heatmapOptions(kind, weights, { translation, pins, changed }, space) {
   const { source_tokens: source, tokens, token_scores: scores } = translation;
   const probabilities = scores.map((score) => formatProbability(Math.exp(score)));
-  return { kind, source, target: [...tokens, END], weights, probabilities, pins, changed, availableWidth };
+  const unsure = new Set(unsureSteps(translation));
+  const unknown = new Set(unknownSources(translation).map(({ position }) => position));
+  return { kind, source, target: [...tokens, END], weights, probabilities, pins, changed, unsure, unknown, ...space };
+}
+
+// The space for a heatmap: the width of its place, and the rest of the window's height if it starts there.
+function availableSpace(scroller) {
+  const top = scroller.getBoundingClientRect().top + window.scrollY;
+  return { availableWidth: scroller.clientWidth, availableHeight: window.innerHeight - top - BOTTOM_MARGIN };
 }
 
 function actionsFor(kind, weights, { translation, pin, open }) {

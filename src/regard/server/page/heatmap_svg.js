@@ -5,7 +5,7 @@
 
 import { hex, ink, ramp } from "./colors.js";
 import { svgElement } from "./dom.js";
-import { message } from "./messages.js";
+import { message, touchScreen } from "./messages.js";
 import { percent } from "./number_format.js";
 import { isolate, labelNodes, textWidth, truncate, visible } from "./token_labels.js";
 
@@ -13,11 +13,12 @@ const FONT_FAMILY = 'ui-sans-serif, system-ui, "Noto Sans", "Noto Sans CJK SC", 
 const LABEL_FONT = `15px ${FONT_FAMILY}`;
 const [MIN_CELL_WIDTH, ROTATED_CELL_WIDTH, UPRIGHT_CELL_WIDTH, MAX_CELL_WIDTH] = [26, 44, 64, 96];
 const MAX_LABEL_WIDTH = 150;
+const [MIN_CELL_HEIGHT, MAX_CELL_HEIGHT, TOUCH_CELL_HEIGHT] = [26, 38, 34];
 const LABEL_ANGLE = 50;
 const PICTURE_GAP = 24; // pixels between pictures
 
 // Sizes in pixels: the labels fit, and the heatmap fits the available width if possible.
-function layout(source, target, availableWidth) {
+function layout(source, target, { availableWidth, availableHeight }) {
   const rows = target.map((token) => truncate(visible(token), MAX_LABEL_WIDTH, LABEL_FONT));
   const columns = source.map((token) => truncate(visible(token), MAX_LABEL_WIDTH, LABEL_FONT));
   const widest = Math.max(0, ...columns.map((label) => textWidth(label, LABEL_FONT)));
@@ -30,7 +31,9 @@ function layout(source, target, availableWidth) {
   const top = upright ? 32 : Math.ceil(widest * Math.sin(radians)) + 26;
   // a rotated label reaches beyond its column
   const right = upright ? 2 : Math.ceil(widest * Math.cos(radians));
-  return { rows, columns, left, top, right, upright, width, height: target.length > 16 ? 30 : 38 };
+  const minHeight = touchScreen.matches ? TOUCH_CELL_HEIGHT : MIN_CELL_HEIGHT;
+  const height = Math.floor(clamp((availableHeight - top) / target.length, minHeight, MAX_CELL_HEIGHT));
+  return { rows, columns, left, top, right, upright, width, height };
 }
 
 // Isolate the text direction by characters, since SVG has no dir="auto".
@@ -38,10 +41,10 @@ const isolatedLabel = (label) => ["\u2068", ...labelNodes(label, svgElement, "ts
 
 const clamp = (x, low, high) => Math.min(Math.max(x, low), high);
 
-// options = { kind, source, target, weights, probabilities, pins, changed, availableWidth }
+// options = { kind, source, target, weights, probabilities, pins, changed, unsure, unknown, availableWidth, availableHeight }
 export function drawHeatmap(options) {
   const { kind, source, target, weights } = options;
-  const size = layout(source, target, options.availableWidth);
+  const size = layout(source, target, options);
   const width = size.left + size.width * source.length + size.right;
   const height = size.top + size.height * target.length + 2;
   const svg = svgElement("svg", {
@@ -56,7 +59,7 @@ export function drawHeatmap(options) {
     "data-kind": kind,
   });
   const numbers = svgElement("g", { "aria-hidden": "true", class: "numbers", "font-size": 12, "text-anchor": "middle" });
-  svg.append(header(source, size));
+  svg.append(header(options, size));
   for (const t of target.keys()) svg.append(row(options, t, size, numbers));
   svg.append(numbers, overlay());
   svg.geometry = { ...size, columnCount: source.length, rowCount: target.length };
@@ -64,8 +67,9 @@ export function drawHeatmap(options) {
   return svg;
 }
 
-function header(source, size) {
+function header({ source, unknown }, size) {
   const cells = source.map((token, s) => {
+    const name = message("sourceHeader", isolate(visible(token)));
     const x = size.left + (s + 0.5) * size.width;
     const y = size.top - 10;
     const anchor = size.upright
@@ -74,11 +78,11 @@ function header(source, size) {
     return svgElement(
       "g",
       {
-        class: "label",
+        class: `label${unknown.has(s) ? " unknown" : ""}`,
         role: "columnheader",
         tabindex: -1,
         "aria-colindex": s + 2,
-        "aria-label": message("sourceHeader", isolate(visible(token))),
+        "aria-label": unknown.has(s) ? message("unknownSource", name) : name,
         "data-source": s,
       },
       svgElement("text", { x, y, fill: "currentColor", ...anchor }, ...isolatedLabel(size.columns[s])),
@@ -87,18 +91,18 @@ function header(source, size) {
   return svgElement("g", { role: "row" }, ...cells);
 }
 
-function row({ kind, source, target, weights, probabilities, pins, changed }, t, size, numbers) {
+function row({ kind, source, target, weights, probabilities, pins, changed, unsure }, t, size, numbers) {
   const y = size.top + t * size.height;
   // the last row is the end; a screen reader should read a word, not its sign
   const name = isolate(t === target.length - 1 ? message("end") : visible(target[t]));
   const label = svgElement(
     "g",
     {
-      class: `label${changed.has(t) ? " changed" : ""}`,
+      class: `label${changed.has(t) ? " changed" : ""}${unsure.has(t) ? " unsure" : ""}`,
       role: "rowheader",
       tabindex: -1,
       "aria-colindex": 1,
-      "aria-label": message("targetHeader", name, probabilities[t]),
+      "aria-label": message("targetHeader", unsure.has(t) ? message("unsureToken", name) : name, probabilities[t]),
       "data-target": t,
     },
     svgElement(

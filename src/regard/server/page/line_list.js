@@ -1,6 +1,9 @@
 // The lines of the text field: which one is shown in detail, and the translations of the others.
 
 import { button, byId, element } from "./dom.js";
+import { message } from "./messages.js";
+import { formatProbability } from "./number_format.js";
+import { copiedSteps, lowestProbability, unknownSources, unsureSteps } from "./token_marks.js";
 
 const MAX_CACHED_LINES = 20_000;
 
@@ -14,18 +17,18 @@ export function lineAt(text, caret) {
   return withText.findLast((index) => index <= caretLine) ?? withText[0] ?? 0;
 }
 
-// Texts by line and settings, so that typing in one line does not translate all others again.
+// Translations by line and settings, so that typing in one line does not translate all others again.
 export class LineCache {
-  #texts = new Map();
+  #translations = new Map();
 
   get(settings, line) {
-    return this.#texts.get(`${settings}\n${line}`);
+    return this.#translations.get(`${settings}\n${line}`);
   }
 
-  set(settings, line, text) {
+  set(settings, line, translation) {
     // evict the oldest
-    if (this.#texts.size >= MAX_CACHED_LINES) this.#texts.delete(this.#texts.keys().next().value);
-    this.#texts.set(`${settings}\n${line}`, text);
+    if (this.#translations.size >= MAX_CACHED_LINES) this.#translations.delete(this.#translations.keys().next().value);
+    this.#translations.set(`${settings}\n${line}`, translation);
   }
 }
 
@@ -48,28 +51,47 @@ async function translateBatch(lines, handlers) {
   }
 }
 
-// options = { lines, current, textOf(line), refusalOf(line), select(index) }
-export function drawLines({ lines, current, textOf, refusalOf, select }) {
+// options = { lines, current, translationOf(line), refusalOf(line), select(index) }
+export function drawLines({ lines, current, translationOf, refusalOf, select }) {
   const list = byId("lines");
   const focused = [...list.querySelectorAll("button")].indexOf(document.activeElement);
   const withText = [...lines.keys()].filter((index) => lines[index].trim());
   list.hidden = withText.length < 2;
   list.replaceChildren(...(list.hidden ? [] : withText.map((index) => entry(index))));
   if (focused >= 0) list.querySelectorAll("button")[focused]?.focus();
+  showEntry(list, list.querySelector("[aria-current]"));
 
   function entry(index) {
     const node = button(
       { "aria-current": index === current ? "true" : null, "data-line": index },
       () => select(index),
       element("span", { dir: "auto", class: "from" }, lines[index]),
-      translationOf(lines[index]),
+      ...output(lines[index]),
     );
     return element("li", { value: index + 1 }, node);
   }
 
-  function translationOf(line) {
-    const [text, refusal] = [textOf(line), refusalOf(line)];
-    if (text === undefined && refusal) return element("span", { class: "to refused", lang: "en" }, refusal);
-    return element("span", { dir: "auto", class: "to" }, text ?? "…");
+  function output(line) {
+    const [translation, refusal] = [translationOf(line), refusalOf(line)];
+    if (!translation && refusal) return [element("span", { class: "to refused", lang: "en" }, refusal)];
+    const text = element("span", { dir: "auto", class: "to" }, translation?.text ?? "…");
+    return translation ? [text, ...marks(translation)] : [text];
   }
+}
+
+// Scroll the list, and nothing else, to an entry.
+function showEntry(list, entry) {
+  if (!entry) return;
+  const [box, place] = [list.getBoundingClientRect(), entry.getBoundingClientRect()];
+  if (place.top < box.top) list.scrollTop -= box.top - place.top;
+  else if (place.bottom > box.bottom) list.scrollTop += place.bottom - box.bottom;
+}
+
+// A sign that a line deserves a look: unsure or unknown tokens.
+function marks(translation) {
+  const unsure = unsureSteps(translation).length;
+  const unknown = unknownSources(translation).length || copiedSteps(translation).length;
+  if (!unsure && !unknown) return [];
+  const lowest = unsure ? formatProbability(lowestProbability(translation)) : "";
+  return [element("span", { class: "line-marks" }, message("lineMarks", lowest, unknown))];
 }

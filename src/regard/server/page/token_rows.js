@@ -6,17 +6,15 @@ import { message } from "./messages.js";
 import { formatProbability } from "./number_format.js";
 import { enableRovingTabindex, focusEntry, setTabStop } from "./roving_tabindex.js";
 import { END, labelNodes, visible } from "./token_labels.js";
+import { copiedSteps, isUnsure, unknownSources } from "./token_marks.js";
 
 // context = { translation, changed, point(place | null), open(step, node) }
 export function drawTokenRows(container, context) {
   const focused = focusedStep(container);
   const { translation, changed } = context;
   const sourceRow = element("ul", { class: "token-row", dir: "auto" });
-  sourceRow.append(
-    ...translation.source_tokens.map((token, s) =>
-      element("li", { class: "token", "data-source": s }, element("span", { class: "word" }, ...labelNodes(visible(token)))),
-    ),
-  );
+  const unknown = new Set(unknownSources(translation).map(({ position }) => position));
+  sourceRow.append(...translation.source_tokens.map((token, s) => sourceToken(token, s, unknown.has(s))));
   const targetRow = element("div", {
     class: "token-row",
     dir: "auto",
@@ -44,17 +42,32 @@ function focusedStep(container) {
   return container.contains(node) && node.dataset.target !== undefined ? Number(node.dataset.target) : null;
 }
 
+function sourceToken(token, s, unknown) {
+  const label = visible(token);
+  const hint = unknown ? message("unknownSource", label) : null;
+  return element(
+    "li",
+    { class: `token${unknown ? " unknown" : ""}`, "data-source": s, title: hint },
+    element("span", { class: "word" }, ...labelNodes(label)),
+    unknown ? element("span", { class: "visually-hidden" }, message("unknownSource", "")) : null,
+  );
+}
+
 function targetToken({ translation, open }, t, score, changed) {
   const ends = t === translation.tokens.length;
   const label = ends ? END : visible(translation.tokens[t]);
   const probability = Math.exp(score);
-  const ariaLabel = message("tokenLabel", ends ? message("end") : label, formatProbability(probability));
+  const unsure = isUnsure(score);
+  const copied = copiedSteps(translation).includes(t);
+  let ariaLabel = message("tokenLabel", ends ? message("end") : label, formatProbability(probability));
+  if (unsure) ariaLabel = message("unsureToken", ariaLabel);
+  if (copied) ariaLabel = message("copiedToken", ariaLabel);
   const bar = element("span", { class: "bar", "aria-hidden": "true" });
   bar.style.setProperty("--fraction", probability);
   bar.style.setProperty("--color", hex(ramp(probability)));
   const node = button(
     {
-      class: `token${changed ? " changed" : ""}`,
+      class: `token${changed ? " changed" : ""}${unsure ? " unsure" : ""}${copied ? " copied" : ""}`,
       "data-target": t,
       "data-score": score,
       "data-probability": probability,
