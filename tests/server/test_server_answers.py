@@ -100,6 +100,29 @@ def test_a_response_equals_the_librarys_to_the_last_bit(client, expected, name, 
     assert response == {"model": name, "translations": expected(name, search)}
 
 
+def test_self_attention_is_returned_on_request(client, translators):
+    ask = {"text": "abcde", "model": "vaswani2017", "pin": {"1": 2}}
+    names = {"encoder_self_attention", "decoder_self_attention"}
+    (plain,) = post(client, **ask)["translations"]
+    assert not names & plain.keys()
+    (got,) = post(client, **ask, self_attention=True)["translations"]
+    said = translators["vaswani2017"].translate("abcde", pin={1: 2}, self_attention=True)
+    assert got == plain | {name: getattr(said, name).tolist() for name in names}
+    assert np.shape(got["encoder_self_attention"]) == (5, 3, 2, 5)
+    length = len(got["tokens"]) + 1
+    assert np.shape(got["decoder_self_attention"]) == (length, 3, 2, length)
+    for name in ("luong2015", "gehring2017"):
+        (got,) = post(client, text="abc", model=name, self_attention=True)["translations"]
+        assert not names & got.keys()
+
+
+def test_models_say_whether_they_have_self_attention(client):
+    models = {one["name"]: one for one in client.get("/v1/models").json()["models"]}
+    sides = models["vaswani2017"]["self_attention"]
+    assert sides == {side: {"layers": 3, "heads": 2} for side in ("encoder", "decoder")}
+    assert models["luong2015"]["self_attention"] == {"encoder": None, "decoder": None}
+
+
 @pytest.mark.parametrize("name", LOOKS)
 def test_a_pinned_step_attends_to_its_source_token(client, translators, name):
     response = post(client, text="abcde", model=name, layers=True, pin={"0": 4, "2": 1})

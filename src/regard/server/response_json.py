@@ -18,11 +18,12 @@ class ResponseFields(NamedTuple):
     attention: bool
     influence: bool
     layers: bool = False
+    self_attention: bool = False
 
     @property
     def largest(self) -> str | None:
         """The requested array that takes the most bytes."""
-        return next((name for name in ("layers", *self._fields) if getattr(self, name)), None)
+        return next((name for name in ("self_attention", "layers", *self._fields) if getattr(self, name)), None)
 
 
 def encode_json(content: Any) -> bytes:
@@ -66,6 +67,11 @@ def _arrays(
         yield "attention", translation.attention
     if fields.layers and (layers := _layers_and_heads(translation)) is not None:
         yield "layers", layers
+    if fields.self_attention:
+        sides = translator.self_attention(translation)._asdict()
+        for side, weights in sides.items():
+            if weights is not None:
+                yield f"{side}_self_attention", weights
     if fields.influence and translation.source_tokens:
         yield "influence", translator.influence(translation)
 

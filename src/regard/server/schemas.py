@@ -93,6 +93,9 @@ class TranslateRequest(SearchSettings):
     model: str | None = Field(None, description="Name of the model. Default: the first one.")
     attention: bool = Field(False, description="Return the attention of each token.")
     layers: bool = Field(False, description="Return the attention of every layer and head.")
+    self_attention: bool = Field(
+        False, description="Return the self-attention of encoder and decoder."
+    )
     influence: bool = Field(False, description="Return the influence on each token, by gradient.")
     prefix: str | list[str | None] = Field(
         "", description="Start of every output, as text or as tokens; null is the unknown token."
@@ -142,6 +145,9 @@ class RescoreRequest(StrictModel):
     model: str | None = Field(None, description="Name of the model. Default: the first one.")
     attention: bool = Field(False, description="Return the attention of each token.")
     layers: bool = Field(False, description="Return the attention of every layer and head.")
+    self_attention: bool = Field(
+        False, description="Return the self-attention of encoder and decoder."
+    )
     influence: bool = Field(False, description="Return the influence on each token, by gradient.")
 
 
@@ -153,6 +159,13 @@ class AttentionShape(BaseModel):
 
     layers: int
     heads: int
+
+
+class SelfAttentionShapes(BaseModel):
+    """The shape of the self-attention of encoder and decoder; null for a side without it."""
+
+    encoder: AttentionShape | None
+    decoder: AttentionShape | None
 
 
 class AlternativeOutput(BaseModel):
@@ -198,6 +211,12 @@ class TranslatedLine(BaseModel):
     layers: list[list[list[Row]]] = Field(
         [], description="[T,L,H,S], if requested and there is more than one."
     )
+    encoder_self_attention: list[list[list[Row]]] = Field(
+        [], description="[S,L,H,S]: query, layer, head, key; absent if the encoder has none."
+    )
+    decoder_self_attention: list[list[list[Row]]] = Field(
+        [], description="[T,L,H,T]; column 0 is BOS and column j is token j − 1, which was fed."
+    )
     influence: list[Row] = Field([], description="[T,S], by gradient; a row's sum is 1.")
     candidates: list[list[tuple[str, float]]] = []
     alternatives: list[AlternativeOutput] = []
@@ -224,6 +243,7 @@ class ModelInfo(BaseModel):
 
     name: str
     attention: AttentionShape | None
+    self_attention: SelfAttentionShapes
     source: SideInfo
     target: SideInfo
     parameters: int

@@ -181,11 +181,11 @@ def describe_model(name: str, translator: Translator) -> dict[str, Any]:
     """Describe a model for `GET /v1/models`."""
     attention_shape = translator.models[0].decoder.attention_shape
     sides = {"source": translator.source, "target": translator.target}
+    shapes = translator.self_attention_shapes._asdict()
     return {
         "name": name,
-        "attention": None
-        if attention_shape is None
-        else {"layers": attention_shape[0], "heads": attention_shape[1]},
+        "attention": _shape_json(attention_shape),
+        "self_attention": {side: _shape_json(shape) for side, shape in shapes.items()},
         **{
             name: {"tokenizer": side.tokenizer.kind, "symbols": len(side.vocabulary)}
             for name, side in sides.items()
@@ -198,9 +198,14 @@ def describe_model(name: str, translator: Translator) -> dict[str, Any]:
     }
 
 
+def _shape_json(shape: tuple[int, int] | None) -> dict[str, int] | None:
+    return None if shape is None else {"layers": shape[0], "heads": shape[1]}
+
+
 def _response_fields(fields: TranslateRequest | RescoreRequest) -> ResponseFields:
     """Return the fields of the response; `layers` includes the attention."""
-    return ResponseFields(fields.attention or fields.layers, fields.influence, fields.layers)
+    attention = fields.attention or fields.layers
+    return ResponseFields(attention, fields.influence, fields.layers, fields.self_attention)
 
 
 def _join(text: str | Sequence[str | None]) -> str:

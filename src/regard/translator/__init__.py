@@ -9,10 +9,10 @@ from regard.errors import ConfigError
 from regard.saved_model import load_model
 from regard.translator import messages
 from regard.translator.prepared_line import PreparedLine
-from regard.translator.translation import END, Branch, Translation
+from regard.translator.translation import END, START, Branch, Translation
 from regard.translator.translator import Translator
 
-__all__ = ["END", "Branch", "PreparedLine", "Translation", "Translator", "load", "select_device"]
+__all__ = ["END", "START", "Branch", "PreparedLine", "Translation", "Translator", "load", "select_device"]
 
 
 def load(path: str | PathLike[str], *more: str | PathLike[str], device: str = "auto") -> Translator:

@@ -14,6 +14,9 @@ from regard.viz.html_heatmap import to_html
 END = "■"
 """The label of EOS in drawings: it has attention too."""
 
+START = "▷"
+"""The label of BOS, the first token that a decoder is fed: it is looked at too."""
+
 
 @final
 @dataclass(frozen=True)
@@ -45,6 +48,11 @@ class Translation:
     `rank_score` is score / length^α, with the length of `token_scores` and the setting
     `length_penalty` as α; it ranks the alternatives. `alternatives` begin with this translation and
     differ in text; if several hypotheses have one text, there are fewer than `nbest`.
+    `encoder_self_attention` and `decoder_self_attention` are there if `self_attention` was requested
+    and the model has it. Both are laid out as `layers`: query, layer, head, key. Row t of the
+    decoder's is the step that writes token t, the last one EOS; its columns are the tokens fed: BOS,
+    then token 0, and so on. What comes later has weight 0.
+
     `candidates`, `alternatives` and `tree` are empty unless requested. `unknown` says for each
     token whether the model generated `<unk>`; its text is then a copy or a mark.
     """
@@ -61,6 +69,8 @@ class Translation:
     tree: tuple[Branch, ...] = field(default=(), repr=False)
     notes: tuple[str, ...] = ()
     unknown: tuple[bool, ...] = field(default=(), repr=False)
+    encoder_self_attention: Float[np.ndarray, "S _ _ S"] | None = field(default=None, repr=False)
+    decoder_self_attention: Float[np.ndarray, "T _ _ T"] | None = field(default=None, repr=False)
 
     @property
     def score(self) -> float:
@@ -108,6 +118,9 @@ class Translation:
         }
         if attention:
             fields["attention"] = None if self.attention is None else self.attention.tolist()
+            for name in ("encoder_self_attention", "decoder_self_attention"):
+                if (weights := getattr(self, name)) is not None:
+                    fields[name] = weights.tolist()
         if any(self.unknown):
             fields["unknown"] = list(self.unknown)
         if self.notes:

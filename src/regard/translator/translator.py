@@ -16,6 +16,12 @@ from regard.choices import UnknownMode
 from regard.config.renamed_settings import with_new_names
 from regard.config.settings import SearchConfig, Settings
 from regard.errors import ConfigError, InputError
+from regard.inference.self_attention import (
+    SelfAttentionShapes,
+    SelfAttentionWeights,
+    self_attention,
+    self_attention_shapes,
+)
 from regard.models.seq2seq import Seq2Seq
 from regard.saved_model import SavedModel, save_model
 from regard.search import Constraint, Hypothesis, SearchOptions, SearchRequest, TreeNode, search
@@ -62,6 +68,11 @@ class Translator:
         limits += [m.max_source_length for m in self.models if m.max_source_length is not None]
         return min(limits)
 
+    @property
+    def self_attention_shapes(self) -> SelfAttentionShapes:
+        """The layers and heads of the self-attention of encoder and decoder; None without it."""
+        return self_attention_shapes(self.models[0])
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a file."""
         if len(self.members) > 1:
@@ -84,6 +95,7 @@ class Translator:
         candidates: int = 0,
         tree: bool = False,
         unknown: UnknownMode = "copy",
+        self_attention: bool = False,
         progress: Callable[[int], None] | None = None,
         **settings: Any,
     ) -> Translation | list[Translation]:
@@ -92,8 +104,9 @@ class Translator:
         Every target begins with `prefix`, given as text or as tokens, None for an unknown one.
         `pin` maps a step, from 0, to the source token that has all attention. Banned tokens are
         neither generated nor copied. `candidates` is the number of best tokens to report at each
-        position; `tree` returns all hypotheses that were in the beam; `progress` is called with
-        the number of lines that have just been translated.
+        position; `tree` returns all hypotheses that were in the beam; `self_attention` returns that of
+        encoder and decoder, for every layer and head; `progress` is called with the number of lines
+        that have just been translated.
 
         The default of beam_size is the model's setting, or nbest if that is larger. With sampling
         (temperature > 0) it is nbest: every sample is returned.
@@ -102,6 +115,8 @@ class Translator:
         texts = [lines] if isinstance(lines, str) else lines
         prepared = self.prepare(texts, prefix=prefix, pin=pin, banned=banned, **parts)
         translations = self.translate_prepared(prepared, progress)
+        if self_attention:
+            translations = [self._with_self_attention(one) for one in translations]
         return translations[0] if isinstance(lines, str) else translations
 
     def search_options(
@@ -186,12 +201,16 @@ class Translator:
         return translations
 
     def rescore(
-        self, pairs: Iterable[Translation | tuple[str, str | Sequence[str | None]]]
+        self,
+        pairs: Iterable[Translation | tuple[str, str | Sequence[str | None]]],
+        *,
+        self_attention: bool = False,
     ) -> list[Translation]:
         """Score given targets by forced decoding.
 
         A target is text or a list of tokens, None for an unknown one; tokens are exact if a text
         has several tokenizations. A translation stands for its source and its tokens.
+        `self_attention` is as in `translate`.
         """
         translations = []
         for number, pair in enumerate(check_iterable(pairs, "pairs"), start=1):
@@ -220,6 +239,8 @@ class Translator:
                     notes=line.notes,
                 )
             )
+        if self_attention:
+            translations = [self._with_self_attention(one) for one in translations]
         return translations
 
     def influence(self, translation: Translation) -> Float[np.ndarray, "T S"]:
@@ -233,6 +254,25 @@ class Translator:
         if not line.ids:
             raise InputError(messages.blank_influence())
         return influence(self.models[0], line.ids, self._target_ids(translation.known_tokens))
+
+    def self_attention(self, translation: Translation) -> SelfAttentionWeights:
+        """Return the self-attention of encoder and decoder, for every layer and head.
+
+        Each is laid out as query, layer, head, key, and is None if the model has none. The search
+        does not keep these weights: they are computed again along the translation, with the
+        attention that it was made with. Of an ensemble, they are those of the first model.
+        """
+        line = self._tokenize(translation.source, "source")
+        if not line.ids:
+            return SelfAttentionWeights(None, None)
+        target = self._target_ids(translation.known_tokens)
+        return self_attention(self.models[0], line.ids, target, translation.layers)
+
+    def _with_self_attention(self, translation: Translation) -> Translation:
+        encoder, decoder = self.self_attention(translation)
+        return replace(
+            translation, encoder_self_attention=encoder, decoder_self_attention=decoder
+        )
 
     def _target_ids(self, known_tokens: Sequence[str | None]) -> list[int]:
         """Look up tokens of a target; None is the unknown token."""
