@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 from typing_extensions import deprecated
 
+from regard.text.unknown_tokens import UnknownToken
 from regard.viz.alignment import Alignment
 from regard.viz.html_heatmap import to_html
 
@@ -46,7 +47,8 @@ class Translation:
     `length_penalty` as α; it ranks the alternatives. `alternatives` begin with this translation and
     differ in text; if several hypotheses have one text, there are fewer than `nbest`.
     `candidates`, `alternatives` and `tree` are empty unless requested. `unknown` says for each
-    token whether the model generated `<unk>`; its text is then a copy or a mark.
+    token whether the model generated `<unk>`; its text is then a copy or a mark. `unknown_source`
+    names the source tokens that the model does not know, each with its position.
     """
 
     source: str
@@ -61,6 +63,7 @@ class Translation:
     tree: tuple[Branch, ...] = field(default=(), repr=False)
     notes: tuple[str, ...] = ()
     unknown: tuple[bool, ...] = field(default=(), repr=False)
+    unknown_source: tuple[UnknownToken, ...] = ()
 
     @property
     def score(self) -> float:
@@ -110,6 +113,8 @@ class Translation:
             fields["attention"] = None if self.attention is None else self.attention.tolist()
         if any(self.unknown):
             fields["unknown"] = list(self.unknown)
+        if self.unknown_source:
+            fields["unknown_source"] = [asdict(token) for token in self.unknown_source]
         if self.notes:
             fields["notes"] = list(self.notes)
         if self.candidates:
