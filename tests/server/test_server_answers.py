@@ -73,9 +73,24 @@ def expected_json(translation, attention=False, influence=None):
     if translation.tree:
         names = ("parent", "token", "score", "total", "in_nbest")
         expected["tree"] = [{name: getattr(x, name) for name in names} for x in translation.tree]
+    if translation.unknown_source:
+        names = ("position", "token", "similar", "difference")
+        expected["unknown_source"] = [
+            {name: getattr(x, name) for name in names} for x in translation.unknown_source
+        ]
     if translation.notes:
         expected["notes"] = list(translation.notes)
     return expected
+
+
+def test_unknown_source_tokens_are_named_with_their_positions(client):
+    (answer,) = post(client, text="aBz", model="cho2014")["translations"]
+    assert answer["unknown_source"] == [
+        {"position": 1, "token": "B", "similar": "b", "difference": "case"},
+        {"position": 2, "token": "z", "similar": None, "difference": None},
+    ]
+    (answer,) = post(client, text="abc", model="cho2014")["translations"]
+    assert "unknown_source" not in answer
 
 
 @pytest.fixture(scope="session")

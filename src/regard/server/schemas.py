@@ -191,6 +191,19 @@ class SearchTreeBranch(BaseModel):
     in_nbest: bool
 
 
+class UnknownSourceToken(BaseModel):
+    """A source token that the model does not know."""
+
+    position: int = Field(description="Its index in source_tokens.")
+    token: str
+    similar: str | None = Field(
+        description="Text that the model knows and that differs only in `difference`, if any."
+    )
+    difference: Literal["case", "width", "form"] | None = Field(
+        description="case; width (fullwidth or halfwidth); or form (Unicode normalization)."
+    )
+
+
 class TranslatedLine(BaseModel):
     """One translated line; `token_scores` and the weights have one more row, for the end."""
 
@@ -203,6 +216,9 @@ class TranslatedLine(BaseModel):
     token_scores: Row
     unknown: list[bool] = Field(
         [], description="For each token, whether it replaces an unknown one; absent if none does."
+    )
+    unknown_source: list[UnknownSourceToken] = Field(
+        [], description="Source tokens that the model does not know; absent if it knows all."
     )
     attention: list[Row] = Field([], description="[T,S], averaged over layers and heads.")
     attention_shape: AttentionShape | None = Field(

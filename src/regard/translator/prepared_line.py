@@ -7,6 +7,7 @@ from typing import Any, Literal, final
 from regard.choices import UnknownMode
 from regard.errors import InputError
 from regard.search import SearchOptions, SearchRequest
+from regard.text.unknown_tokens import UnknownToken
 from regard.translator import messages
 from regard.translator.translation import Translation
 
@@ -30,12 +31,13 @@ def split_pair(pair: Any, name: str) -> tuple[str, str | Sequence[str | None]]:
 
 @dataclass(frozen=True)
 class TokenizedLine:
-    """A line, its tokens and their ids, and notes for the translation."""
+    """A line, its tokens and their ids, those that are unknown, and notes for the translation."""
 
     text: str
     tokens: tuple[str, ...]
     ids: tuple[int, ...]
     notes: tuple[str, ...]
+    unknown: tuple[UnknownToken, ...] = ()
 
     def blank_translation(self, *, with_alternatives: bool) -> Translation:
         """Return the empty translation of a blank line, which keeps line counts equal.

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 from typing_extensions import deprecated
 
+from regard.text.unknown_tokens import UnknownToken
 from regard.viz.alignment import Alignment
 from regard.viz.html_heatmap import to_html
 
@@ -54,7 +55,8 @@ class Translation:
     then token 0, and so on. What comes later has weight 0.
 
     `candidates`, `alternatives` and `tree` are empty unless requested. `unknown` says for each
-    token whether the model generated `<unk>`; its text is then a copy or a mark.
+    token whether the model generated `<unk>`; its text is then a copy or a mark. `unknown_source`
+    names the source tokens that the model does not know, each with its position.
     """
 
     source: str
@@ -71,6 +73,7 @@ class Translation:
     unknown: tuple[bool, ...] = field(default=(), repr=False)
     encoder_self_attention: Float[np.ndarray, "S _ _ S"] | None = field(default=None, repr=False)
     decoder_self_attention: Float[np.ndarray, "T _ _ T"] | None = field(default=None, repr=False)
+    unknown_source: tuple[UnknownToken, ...] = ()
 
     @property
     def score(self) -> float:
@@ -123,6 +126,8 @@ class Translation:
                     fields[name] = weights.tolist()
         if any(self.unknown):
             fields["unknown"] = list(self.unknown)
+        if self.unknown_source:
+            fields["unknown_source"] = [asdict(token) for token in self.unknown_source]
         if self.notes:
             fields["notes"] = list(self.notes)
         if self.candidates:

@@ -28,6 +28,7 @@ from regard.search import Constraint, Hypothesis, SearchOptions, SearchRequest, 
 from regard.special_tokens import UNKNOWN
 from regard.text.text_processor import TextProcessor
 from regard.text.unknown_replacement import MARK, replace_unknown
+from regard.text.unknown_tokens import unknown_tokens
 from regard.translator import messages
 from regard.translator.forced_decoding import score_target
 from regard.translator.influence import influence
@@ -237,6 +238,7 @@ class Translator:
                     rank_score=hypothesis.normalized_score(self.settings.search.length_penalty),
                     layers=hypothesis.weights,
                     notes=line.notes,
+                    unknown_source=line.unknown,
                 )
             )
         if self_attention:
@@ -340,7 +342,8 @@ class Translator:
         ids = tuple(self.source.vocabulary.encode(tokens))
         if ids and set(ids) == {UNKNOWN}:
             notes.append(messages.all_tokens_unknown())
-        return TokenizedLine(text, tuple(tokens), ids, tuple(notes))
+        unknown = unknown_tokens(tokens, ids, self.source)
+        return TokenizedLine(text, tuple(tokens), ids, tuple(notes), unknown)
 
     def _request(
         self,
@@ -406,4 +409,5 @@ class Translator:
                 for position in hypothesis.candidates
             ),
             notes=notes,
+            unknown_source=line.unknown,
         )

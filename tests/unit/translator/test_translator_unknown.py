@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from regard.models import PRESETS
+from regard.text.unknown_tokens import UnknownToken
 from regard.translator import Translator, forced_decoding
 from small_models import SOURCE, saved, side
 
@@ -102,3 +103,20 @@ def test_a_long_target_is_scored_in_chunks_of_bounded_memory(name, monkeypatch):
         assert found.layers is None
     else:
         np.testing.assert_allclose(found.layers, whole.layers, atol=1e-5)
+
+
+def test_unknown_source_tokens_are_named_in_a_translation_and_its_json():
+    translator = Translator(saved("bahdanau2015"))
+    answer = translator.translate("Abz")
+    case, other = UnknownToken(0, "A", "a", "case"), UnknownToken(2, "z")
+    assert answer.unknown_source == (case, other)
+    fields = json.loads(json.dumps(answer.to_json()))
+    assert fields["unknown_source"][1] == {
+        "position": 2,
+        "token": "z",
+        "similar": None,
+        "difference": None,
+    }
+    (scored,) = translator.rescore([answer])
+    assert scored.unknown_source == answer.unknown_source
+    assert "unknown_source" not in translator.translate("ab").to_json()
