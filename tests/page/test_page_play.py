@@ -1,5 +1,6 @@
 """What people do with the page: type, look, change, pin, undo, copy."""
 
+import numpy as np
 from page_driver import cell, serving
 
 from regard.translator import Translator
@@ -187,6 +188,13 @@ def test_an_n_best_output_can_be_selected_and_deselected(visit, models):
     page.write("1234")
     best = models["bahdanau2015"].translate("1234", beam_size=5, nbest=5).alternatives
     assert page.page.locator("#nbest .to").all_text_contents() == [one.text for one in best]
+    assert page.page.locator("#nbest .rank").all_text_contents() == ["1", "2", "3", "4", "5"]
+    listed = [
+        float(x.replace("−", "-")) for x in page.page.locator("#nbest .number").all_text_contents()
+    ]
+    np.testing.assert_allclose(listed, [one.rank_score for one in best], atol=0.005)
+    assert listed == sorted(listed, reverse=True)
+    assert "÷ length, best first" in page.text("#ranking")
     with page.answered():
         page.page.click("#nbest li >> nth=2 >> button")
     assert page.text() == best[2].text

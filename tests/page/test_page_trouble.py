@@ -29,16 +29,22 @@ def problem(page, text):
 
 def test_a_line_that_is_too_long_gets_the_servers_error_message(visit, address):
     page = visit()
-    page.write("987")
+    page.write("9870")
     page.page.fill("#text", "1" * 201)
     response = httpx.post(f"{address}v1/translate", json={"text": "1" * 201})
     assert response.status_code in (413, 422)
     assert problem(page, "200") == response.json()["detail"]
     assert page.page.get_attribute("#error", "role") == "alert"
-    assert page.page.is_hidden("#details")
+    assert page.text() == "0789"
+    assert "the last result, for \u20689870\u2069" in page.text("#stale")
+    page.page.click('#tokens button[data-target="0"]')
+    assert page.page.is_hidden("#menu")
     page.see("too-long")
+    page.page.click("#language")
+    assert "9870" in page.text("#stale")
     page.write("1234")
     assert page.text("#error") == ""
+    assert page.page.is_hidden("#stale")
 
 
 def test_a_refused_line_has_its_error_in_place_and_others_are_translated(visit):

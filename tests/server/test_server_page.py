@@ -47,6 +47,11 @@ def test_every_answer_has_the_headers_that_keep_a_browser_safe(client, method, p
     assert headers["cache-control"] == ("no-cache" if cacheable else "no-store")
 
 
+def test_the_icon_is_cached_and_scripts_are_revalidated(client):
+    for path, cached in (("/icon.svg", "max-age=3600"), ("/app.js", "no-cache")):
+        assert client.get(path).headers["cache-control"] == cached
+
+
 def test_the_page_is_served_file_by_file_and_nothing_else(client):
     folder = static_files.PAGE_FOLDER
     names = {path.name for path in folder.iterdir() if path.suffix in static_files.CONTENT_TYPES}
@@ -131,7 +136,9 @@ def test_the_api_reference_has_every_route_and_field_and_no_external_host(client
         for field, description in schema.get("properties", {}).items():
             assert f"<code>{field}</code>" in text
             assert html.escape(description.get("description", "")) in text
-    assert "<script" not in text
+    assert re.findall(r"<script[^>]*>.*?</script>", text) == [
+        '<script type="module" src="docs.js"></script>'
+    ]
     assert not re.search(r'(?:src|href)="(?:https?:)?//', text)
-    assert 'href="/docs.css"' in text
+    assert 'href="docs.css"' in text
     assert client.get("/docs.css").headers["content-type"] == "text/css; charset=utf-8"

@@ -1,4 +1,7 @@
-"""The page at /docs: the OpenAPI document as HTML, without scripts or files of other hosts."""
+"""The page at /docs: the OpenAPI document as HTML, to read and to try, without other hosts.
+
+Paths are relative, so that the page also works behind a proxy that adds a path prefix.
+"""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -18,11 +21,13 @@ def api_docs_html(document: JsonObject) -> str:
         (
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f'<title>{page_title}</title>\n<link rel="stylesheet" href="/docs.css">',
+            f'<title>{page_title}</title>\n<link rel="stylesheet" href="docs.css">',
+            '<script type="module" src="docs.js"></script>',
             # without it a browser would request an icon that does not exist
             '<link rel="icon" href="data:,">',
             f"</head>\n<body>\n<h1>{title}</h1>\n<p>{escape(document['info']['description'])}</p>",
-            f'<p>{messages.API_DOCS_OPENAPI} <a href="/openapi.json">/openapi.json</a></p>\n<main>',
+            f'<p>{messages.API_DOCS_OPENAPI} <a href="openapi.json">/openapi.json</a></p>',
+            f"<noscript><p>{messages.API_DOCS_NO_SCRIPT}</p></noscript>\n<main>",
             *_routes(document),
             f"<h2>{messages.API_DOCS_SCHEMAS}</h2>",
             *_schemas(document["components"]["schemas"]),
@@ -37,16 +42,45 @@ def _routes(document: JsonObject) -> Iterator[str]:
             name = f"{method.upper()} {path}"
             yield f"<section>\n<h2><code>{escape(name)}</code></h2>"
             yield f"<p>{escape(route['summary'])}</p>"
+            body = None
             if "requestBody" in route:
                 body = route["requestBody"]["content"]["application/json"]
                 yield f"<p>{messages.API_DOCS_BODY.format(schema=_type(body['schema']))}</p>"
-                yield f"<pre>{escape(json.dumps(body['example'], ensure_ascii=False))}</pre>"
+                yield _pre(body["example"])
+            yield from _example_answers(route["responses"])
+            yield from _try_out(method.upper(), path, body)
             rows = [
                 (status, _content(response["content"]), escape(response["description"]))
                 for status, response in route["responses"].items()
             ]
             yield _table(messages.API_DOCS_RESPONSE_COLUMNS, rows)
             yield "</section>"
+
+
+def _example_answers(responses: JsonObject) -> Iterator[str]:
+    for status, response in responses.items():
+        for one in response["content"].values():
+            if "example" in one:
+                problem = messages.API_DOCS_PROBLEM.format(status=status)
+                yield f"<p>{messages.API_DOCS_ANSWER if status == '200' else problem}</p>"
+                yield _pre(one["example"])
+
+
+def _try_out(method: str, path: str, body: JsonObject | None) -> Iterator[str]:
+    """Yield a form that docs.js fills in and shows."""
+    route = f'data-method="{escape(method)}" data-path="{escape(path.removeprefix("/"))}"'
+    yield f'<div class="try-out" {route} hidden>\n<h3>{messages.API_DOCS_TRY}</h3>'
+    if body is not None:
+        label = escape(messages.API_DOCS_TRY_BODY.format(name=path))
+        example = escape(json.dumps(body["example"], ensure_ascii=False, indent=1))
+        yield f'<label>{label}<textarea spellcheck="false">{example}</textarea></label>'
+    yield f'<pre class="command"></pre>\n<button type="button">{messages.API_DOCS_SEND}</button>'
+    yield '<p class="status" role="status"></p>'
+    yield '<pre class="answer" tabindex="0" hidden></pre></div>'
+
+
+def _pre(example: Any) -> str:
+    return f'<pre tabindex="0">{escape(json.dumps(example, ensure_ascii=False))}</pre>'
 
 
 def _content(content: JsonObject) -> str:

@@ -69,13 +69,12 @@ def create_app(
 def _add_work_routes(app: FastAPI, service: Service) -> None:
     descriptions = [describe_model(name, model) for name, model in service.translators.items()]
     models = encode_json({"models": descriptions, "limits": asdict(service.limits)})
-    pairs = {"pairs": [{"source": "a line", "target": "its target"}]}
 
     @app.post(
         "/v1/translate",
         summary=ROUTE_SUMMARIES["translate"],
         responses=responses("TranslateResponse", *WORK_PROBLEMS),
-        openapi_extra=request_body("TranslateRequest", {"text": ["a line"], "attention": True}),
+        openapi_extra=request_body("TranslateRequest"),
         **RAW_RESPONSE,
     )
     async def translate(request: Request) -> Response:
@@ -84,8 +83,8 @@ def _add_work_routes(app: FastAPI, service: Service) -> None:
     @app.post(
         "/v1/rescore",
         summary=ROUTE_SUMMARIES["rescore"],
-        responses=responses("TranslateResponse", *WORK_PROBLEMS),
-        openapi_extra=request_body("RescoreRequest", pairs),
+        responses=responses("TranslateResponse", *WORK_PROBLEMS, example="RescoreResponse"),
+        openapi_extra=request_body("RescoreRequest"),
         **RAW_RESPONSE,
     )
     async def rescore(request: Request) -> Response:
@@ -114,7 +113,7 @@ def _add_health_routes(app: FastAPI, service: Service) -> None:
     @app.get(
         "/readyz",
         summary=ROUTE_SUMMARIES["readyz"],
-        responses=responses("HealthStatus", 503, any_host=True),
+        responses=responses("HealthStatus", 503, any_host=True, example="ReadyStatus"),
         **RAW_RESPONSE,
     )
     async def ready() -> Response:
@@ -142,11 +141,14 @@ def _add_health_routes(app: FastAPI, service: Service) -> None:
 def _add_page(app: FastAPI, limits: Limits) -> None:
     """Serve the page's files, the OpenAPI document and its HTML version."""
     document = openapi_document(app, limits)
-    style = Path(__file__).with_name("api_docs.css").read_bytes()
+    style, script = (
+        Path(__file__).with_name(name).read_bytes() for name in ("api_docs.css", "api_docs.js")
+    )
     files = static_files.load_static_files() | {
         "/openapi.json": StaticFile(encode_json(document), "application/json"),
         "/docs": StaticFile(api_docs_html(document).encode(), CONTENT_TYPES[".html"]),
         "/docs.css": StaticFile(style, CONTENT_TYPES[".css"]),
+        "/docs.js": StaticFile(script, CONTENT_TYPES[".js"]),
     }
     for path, file in files.items():
 

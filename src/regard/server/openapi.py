@@ -1,5 +1,7 @@
 """The OpenAPI document: every route, its possible statuses, and their schemas."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI
@@ -11,6 +13,11 @@ from regard.server.messages import RETRY_AFTER, STATUS_DESCRIPTIONS
 from regard.server.problem_details import MEDIA_TYPE
 from regard.server.schemas import SCHEMAS
 
+EXAMPLES: dict[str, Any] = json.loads(
+    Path(__file__).with_name("api_examples.json").read_text(encoding="utf-8")
+)
+"""An example for each body, by the name of its schema; the model reverses digits."""
+
 REFERENCE = "#/components/schemas/{model}"
 WORK_PROBLEMS = (413, 415, 422, 429, 503, 504)
 """Error statuses of the routes that run a model."""
@@ -21,12 +28,16 @@ RETRY_AFTER_HEADER = {
 
 
 def responses(
-    schema: str, *problems: int, any_host: bool = False
+    schema: str, *problems: int, any_host: bool = False, example: str | None = None
 ) -> dict[int | str, dict[str, Any]]:
     """Describe a route's responses; `any_host`: it does not check the Host header."""
-    by_status: dict[int | str, dict[str, Any]] = {200: response(schema, STATUS_DESCRIPTIONS[200])}
+    success = response(schema, STATUS_DESCRIPTIONS[200])
+    success["content"]["application/json"]["example"] = EXAMPLES[example or schema]
+    by_status: dict[int | str, dict[str, Any]] = {200: success}
     for status in sorted({500, *(() if any_host else (421,)), *problems}):
         by_status[status] = response("ProblemDetails", STATUS_DESCRIPTIONS[status], MEDIA_TYPE)
+        if status == 422:
+            by_status[status]["content"][MEDIA_TYPE]["example"] = EXAMPLES["ProblemDetails"]
         if status in (429, 503) and problems != (503,):
             by_status[status]["headers"] = RETRY_AFTER_HEADER
     return by_status
@@ -38,10 +49,10 @@ def response(schema: str, description: str, media: str = "application/json") -> 
     return {"description": description, "content": {media: {"schema": reference}}}
 
 
-def request_body(schema: str, example: dict[str, Any]) -> dict[str, Any]:
+def request_body(schema: str) -> dict[str, Any]:
     """Describe the body of a route."""
     content = response(schema, "")["content"]
-    content["application/json"]["example"] = example
+    content["application/json"]["example"] = EXAMPLES[schema]
     return {"requestBody": {"required": True, "content": content}}
 
 

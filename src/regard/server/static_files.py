@@ -55,7 +55,9 @@ def static_response(request: Request, file: StaticFile) -> Response:
     """Send a file, or 304 if the browser's copy is current."""
     # all files of the page share one metrics label, apart from unknown paths
     request.scope["route"] = PAGE_ROUTE
-    headers = {"ETag": file.etag, "Cache-Control": "no-cache"}
+    # a browser requests the icon again whenever the page's address changes
+    cached = "max-age=3600" if file.content_type.startswith("image/") else "no-cache"
+    headers = {"ETag": file.etag, "Cache-Control": cached}
     etags = [
         tag.strip().removeprefix("W/")
         for tag in request.headers.get("if-none-match", "").split(",")

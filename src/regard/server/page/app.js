@@ -7,6 +7,7 @@ import { asJson, asTsv, download } from "./downloads.js";
 import * as edits from "./edit_history.js";
 import * as banner from "./error_banner.js";
 import { drawExamples } from "./examples.js";
+import { lacksFields as lacksHeads, prepareHeads } from "./heads_panel.js";
 import * as heatmaps from "./heatmap_panel.js";
 import { lineAt, splitLines } from "./line_list.js";
 import { message, touchScreen } from "./messages.js";
@@ -215,10 +216,16 @@ function redrawTexts() {
   byId("model-facts").textContent = `${state.model.name} · ${message("facts", state.model)}`;
   drawExamples(state.model, replaceText);
   drawCounter(state.lines, state.lineIndex, state.limits.characters);
-  heatmaps.prepareControls(state.model, () =>
-    heatmaps.lacksFields(state.translation, state.model) ? refresh() : output.draw(),
-  );
+  heatmaps.prepareControls(state.model, redrawOrRefresh);
   output.draw();
+}
+
+// Draw another view, after a request if the response lacks its weights.
+function redrawOrRefresh() {
+  const { translation, model } = state;
+  const lacking = !translation || heatmaps.lacksFields(translation, model) || lacksHeads(translation, model);
+  if (lacking && currentLine().trim()) refresh();
+  else output.draw();
 }
 
 // Copies and downloads
@@ -292,6 +299,10 @@ function addListeners() {
   for (const format of ["tsv", "json"]) {
     byId(`download-${format}`).addEventListener("click", () => downloadAs(format));
   }
+  prepareHeads(() => {
+    output.draw();
+    if (state.model && state.translation && lacksHeads(state.translation, state.model)) refresh();
+  });
   touchScreen.addEventListener("change", redrawTexts);
   window.addEventListener("online", () => banner.hasError() && refresh());
   window.addEventListener("hashchange", () => {

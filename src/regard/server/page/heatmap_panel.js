@@ -112,10 +112,10 @@ function figure(kind, { model, translation, pins }) {
 
 function heatmapOptions(kind, weights, { translation, pins, changed }, space) {
   const { source_tokens: source, tokens, token_scores: scores } = translation;
-  const probabilities = scores.map((score) => formatProbability(Math.exp(score)));
+  const describeRow = (name, t) => message("targetHeader", name, formatProbability(Math.exp(scores[t])));
   const unsure = new Set(unsureSteps(translation));
   const unknown = new Set(unknownSources(translation).map(({ position }) => position));
-  return { kind, source, target: [...tokens, END], weights, probabilities, pins, changed, unsure, unknown, ...space };
+  return { kind, source, target: [...tokens, END], weights, describeRow, pins, changed, unsure, unknown, ...space };
 }
 
 // The space for a heatmap: the width of its place, and the rest of the window's height if it starts there.

@@ -7,7 +7,7 @@ import { hex, ink, ramp } from "./colors.js";
 import { svgElement } from "./dom.js";
 import { message, touchScreen } from "./messages.js";
 import { percent } from "./number_format.js";
-import { isolate, labelNodes, textWidth, truncate, visible } from "./token_labels.js";
+import { END, isolate, labelNodes, textWidth, truncate, visible } from "./token_labels.js";
 
 const FONT_FAMILY = 'ui-sans-serif, system-ui, "Noto Sans", "Noto Sans CJK SC", sans-serif';
 const LABEL_FONT = `15px ${FONT_FAMILY}`;
@@ -41,7 +41,8 @@ const isolatedLabel = (label) => ["\u2068", ...labelNodes(label, svgElement, "ts
 
 const clamp = (x, low, high) => Math.min(Math.max(x, low), high);
 
-// options = { kind, source, target, weights, probabilities, pins, changed, unsure, unknown, availableWidth, availableHeight }
+// options = { kind, label, source, target, weights, describeRow(name, t), pins, changed, unsure, unknown, availableWidth,
+// availableHeight }
 export function drawHeatmap(options) {
   const { kind, source, target, weights } = options;
   const size = layout(source, target, options);
@@ -55,7 +56,7 @@ export function drawHeatmap(options) {
     "font-family": FONT_FAMILY,
     "font-size": 15,
     role: "grid",
-    "aria-label": message(`${kind}Grid`),
+    "aria-label": options.label ?? message(`${kind}Grid`),
     "data-kind": kind,
   });
   const numbers = svgElement("g", { "aria-hidden": "true", class: "numbers", "font-size": 12, "text-anchor": "middle" });
@@ -91,10 +92,11 @@ function header({ source, unknown }, size) {
   return svgElement("g", { role: "row" }, ...cells);
 }
 
-function row({ kind, source, target, weights, probabilities, pins, changed, unsure }, t, size, numbers) {
+function row(options, t, size, numbers) {
+  const { kind, source, target, weights, pins, changed, unsure } = options;
   const y = size.top + t * size.height;
   // the last row is the end; a screen reader should read a word, not its sign
-  const name = isolate(t === target.length - 1 ? message("end") : visible(target[t]));
+  const name = isolate(target[t] === END && t === target.length - 1 ? message("end") : visible(target[t]));
   const label = svgElement(
     "g",
     {
@@ -102,7 +104,7 @@ function row({ kind, source, target, weights, probabilities, pins, changed, unsu
       role: "rowheader",
       tabindex: -1,
       "aria-colindex": 1,
-      "aria-label": message("targetHeader", unsure.has(t) ? message("unsureToken", name) : name, probabilities[t]),
+      "aria-label": options.describeRow(unsure.has(t) ? message("unsureToken", name) : name, t),
       "data-target": t,
     },
     svgElement(

@@ -17,7 +17,7 @@ export const ENGLISH = {
   inProgress: "Translating …",
   nothingYet: "The translation appears here while you type.",
   expects: (unit, maxTokens) => `Each line is read ${unit}, up to ${maxTokens.toLocaleString("en")} tokens.`,
-  expectsExample: (source, target) => `The model learned from lines such as ${source}, which becomes ${target}.`,
+  expectsExample: (source, target) => `This model turns lines such as ${source} into lines such as ${target}.`,
   units: {
     characters: "letter by letter",
     words: "word by word",
@@ -29,6 +29,7 @@ export const ENGLISH = {
   },
   unitOf: (tokenizer) => `by the tokenizer ${tokenizer}`,
   sentenceGap: " ",
+  listGap: ", ",
   examples: "Examples",
   examplesHint: "From the data held out for validation:",
   clear: "Clear",
@@ -90,6 +91,23 @@ export const ENGLISH = {
   targetHeader: (token, probability) => `${token}, ${probability}, press Enter for alternatives`,
   attentionGrid: "Attention: rows are output tokens, columns are source tokens",
   influenceGrid: "Influence by gradient: rows are output tokens, columns are source tokens",
+  heads: "All layers and heads, and lines between words",
+  headPart: "Attention of",
+  headChoices: {
+    encoder: "Encoder self-attention",
+    decoder: "Decoder self-attention",
+    cross: "Attention to the source",
+    heatmap: "Heatmap",
+    lines: "Lines",
+  },
+  aboutHeads: {
+    encoder: "Encoder self-attention: how much each source token (row, left) uses the source tokens (column, right).",
+    decoder:
+      "Decoder self-attention: how much each step uses the tokens written before it. A step is named by the token that it writes; ▷ is the start.",
+    cross: "Attention to the source: how much each output token (row, left) uses the source tokens (column, right).",
+  },
+  headPlace: (part, layer, head) => `${part}, layer ${layer}, head ${head}`,
+  looksAt: (token, weights) => `${token} looks at ${weights}`,
   nbest: "Best outputs",
   ranking: (power) =>
     power ? `Ranked by log probability ÷ length${power === 1 ? "" : `^${power}`}, best first.` : "Ranked by log probability, best first.",

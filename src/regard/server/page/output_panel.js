@@ -5,6 +5,7 @@ import { clearCopyStatus } from "./clipboard.js";
 import { byId, element } from "./dom.js";
 import { drawEdits } from "./edit_chips.js";
 import * as edits from "./edit_history.js";
+import { drawHeads } from "./heads_panel.js";
 import * as heatmaps from "./heatmap_panel.js";
 import { drawLines } from "./line_list.js";
 import { message } from "./messages.js";
@@ -40,7 +41,7 @@ export function showProgress(visible) {
 export const announce = (text) => (byId("announcer").textContent = text);
 
 function showResult(visible) {
-  for (const id of ["details", "side", "search-details"]) byId(id).hidden = !visible;
+  for (const id of ["details", "side", "heads-details", "search-details"]) byId(id).hidden = !visible;
   // examples belong to an empty text field; a text whose translation is awaited needs none
   byId("empty").hidden = visible || state.lines.some((line) => line.trim());
   byId("output").classList.remove("stale");
@@ -87,6 +88,7 @@ export function draw() {
   drawTokenRows(byId("tokens"), { ...drawingContext(), point: (place) => heatmaps.pointAt(place) });
   drawLegend(byId("legend"), translation);
   drawHeatmaps();
+  drawHeads(state.model, translation);
   drawNbestOutputs();
   drawSearchTree();
   drawLineList();

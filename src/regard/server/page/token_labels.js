@@ -3,6 +3,7 @@
 import { element } from "./dom.js";
 
 export const END = "■";
+export const START = "▷";
 
 const SPACE = "▁";
 

@@ -47,7 +47,7 @@ function unknownText(unknown) {
 
 function listed(tokens) {
   const names = [...new Set(tokens)].map((token) => isolate(visible(token)));
-  return names.slice(0, MAX_NAMED).join(", ") + (names.length > MAX_NAMED ? " …" : "");
+  return names.slice(0, MAX_NAMED).join(message("listGap")) + (names.length > MAX_NAMED ? " …" : "");
 }
 
 // The output with the unsure parts marked, if its tokens spell it; otherwise as it is.

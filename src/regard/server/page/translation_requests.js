@@ -3,6 +3,7 @@
 import { translate } from "./api_client.js";
 import * as edits from "./edit_history.js";
 import * as banner from "./error_banner.js";
+import * as heads from "./heads_panel.js";
 import * as heatmaps from "./heatmap_panel.js";
 import { translateLines } from "./line_list.js";
 import { message } from "./messages.js";
@@ -19,6 +20,7 @@ function requestBody(text, currentEdits) {
     text,
     attention: true,
     ...(heatmaps.needsLayers(state.model) && { layers: true }),
+    ...heads.requestFields(state.model),
     influence: heatmaps.needsInfluence(state.model),
     candidates: CANDIDATES,
     tree: true,
