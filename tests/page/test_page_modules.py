@@ -1,7 +1,10 @@
 """The page draws by the rules of the terminal and the files: same labels, same colors."""
 
+from pathlib import Path
+
 import numpy as np
 
+import regard.server
 from regard.terminal_text import visible_token
 from regard.viz.colors import ink, percent, ramp
 
@@ -69,3 +72,10 @@ def test_a_copied_token_is_sent_back_as_the_unknown_token(visit):
         [None, "b", None],
         ["a", "c"],
     ]
+
+
+def test_every_script_and_style_sheet_has_at_most_400_lines():
+    folder = Path(regard.server.__file__).parent
+    files = [*folder.rglob("*.js"), *folder.rglob("*.css")]
+    assert len(files) > 30
+    assert not [path.name for path in files if len(path.read_text().splitlines()) > 400]

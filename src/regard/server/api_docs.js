@@ -18,7 +18,7 @@ function withLine(json, line) {
   const body = JSON.parse(json);
   if (body.text) body.text = [line.source];
   if (body.pairs) body.pairs = [{ source: line.source, target: line.target }];
-  return JSON.stringify(body, null, 1);
+  return formatted(JSON.stringify(body));
 }
 
 function curl(method, address, body) {
@@ -49,7 +49,7 @@ async function send(box, method, path, body) {
 // JSON with one field per line, but rows of numbers on one line; other text as it is.
 function formatted(text) {
   try {
-    return JSON.stringify(JSON.parse(text), null, 1).replace(/\[[^[\]{}]*\]/g, (list) => list.replace(/\s*\n\s*/g, " "));
+    return JSON.stringify(JSON.parse(text), null, 1).replace(/\[[^[\]{}]*\]/g, (list) => list.replace(/\s*\n\s*/g, " ").replace("[ ", "[").replace(" ]", "]"));
   } catch {
     return text;
   }

@@ -4,6 +4,7 @@ Paths are relative, so that the page also works behind a proxy that adds a path 
 """
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Any
@@ -72,7 +73,7 @@ def _try_out(method: str, path: str, body: JsonObject | None) -> Iterator[str]:
     yield f'<div class="try-out" {route} hidden>\n<h3>{messages.API_DOCS_TRY}</h3>'
     if body is not None:
         label = escape(messages.API_DOCS_TRY_BODY.format(name=path))
-        example = escape(json.dumps(body["example"], ensure_ascii=False, indent=1))
+        example = escape(_json(body["example"]))
         yield f'<label>{label}<textarea spellcheck="false">{example}</textarea></label>'
     yield f'<pre class="command"></pre>\n<button type="button">{messages.API_DOCS_SEND}</button>'
     yield '<p class="status" role="status"></p>'
@@ -80,7 +81,13 @@ def _try_out(method: str, path: str, body: JsonObject | None) -> Iterator[str]:
 
 
 def _pre(example: Any) -> str:
-    return f'<pre tabindex="0">{escape(json.dumps(example, ensure_ascii=False))}</pre>'
+    return f'<pre tabindex="0">{escape(_json(example))}</pre>'
+
+
+def _json(example: Any) -> str:
+    """Write JSON with a field per line, but each innermost list on one line; docs.js does too."""
+    text = json.dumps(example, ensure_ascii=False, indent=1)
+    return re.sub(r"\[[^\[\]{}]*\]", lambda found: f"[{' '.join(found[0][1:-1].split())}]", text)
 
 
 def _content(content: JsonObject) -> str:
