@@ -39,7 +39,8 @@ def check(
     from regard.data.pairs import Columns, read_pairs
     from regard.errors import DataError
     from regard.pipeline.auto_configuration import auto_configure, will_use_gpu
-    from regard.pipeline.corpus_profile import too_few
+    from regard.pipeline.corpus_profile import CorpusProfile, too_few
+    from regard.pipeline.spelling_differences import spelling_differences
 
     pairs_source = options.pairs_source(pairs, source, target, columns)
     text_columns = pairs_source.columns
@@ -52,16 +53,23 @@ def check(
         raise observer.first_errors[0]
     profile = observer.profile()
     problem = too_few(profile, dev=dev is not None)
-    automatic: Sequence[AutoSetting] = (
-        () if problem else auto_configure(profile, {}, on_gpu=will_use_gpu({})).reasons
-    )
+    configuration = None if problem else auto_configure(profile, {}, on_gpu=will_use_gpu({}))
+    automatic: Sequence[AutoSetting] = () if configuration is None else configuration.reasons
+    warnings: list[str] = []
+    if configuration is not None and dev_pairs is not None:
+        dev_profile = CorpusProfile.of(((x.source, x.target) for x in dev_pairs), "NFC")
+        data = configuration.settings.data
+        warnings = spelling_differences(profile, dev_profile, str(dev), data)
     if format_ == "json":
         report = findings.to_json() | {
-            "chosen": {setting.name: setting.value for setting in automatic}
+            "chosen": {setting.name: setting.value for setting in automatic},
+            "warnings": warnings,
         }
         print(json.dumps(report, ensure_ascii=False))
     else:
         print(checker.render(findings), end="")
+        for warning in warnings:
+            print(f"warning      {warning}")
         if automatic:
             print("\nautomatic settings:", *automatic, sep="\n  ")
     if problem:
