@@ -124,6 +124,11 @@ def server_package_missing(package: str) -> str:
     return f'The server needs {package}, which is not installed. Run pip install "regard[serve]".'
 
 
-def same_model_name(first: Path, second: Path) -> str:
+def same_model_name(name: str, first: str, second: str) -> str:
     """Say that two models would have the same name."""
-    return f"{first} and {second} have the same name, {second.stem}. Rename one of the files."
+    return f"{first} and {second} have the same name, {name}. Use NAME={second} with another name."
+
+
+def wrong_model_name(text: str, path: str) -> str:
+    """Say that a model needs a name."""
+    return f"model is {text}; it must have a name before the =. Use {path} or NAME={path}."

@@ -8,8 +8,8 @@ import typer
 
 from regard.cli import messages, options
 from regard.cli.options import Device, Import, Model, file_option, flag, whole_number
-from regard.cli.unknown_warning import UnknownWarning
 from regard.cli.picture import Picture
+from regard.cli.unknown_warning import UnknownWarning
 from regard.errors import ConfigError
 
 

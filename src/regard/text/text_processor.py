@@ -16,7 +16,7 @@ KEYS = frozenset({"normalization", "tokenizer", "vocabulary"})
 @final
 @dataclass(frozen=True)
 class TextProcessor:
-    """Normalization, tokenizer and vocabulary of one side, and the case that a source is read in."""
+    """Normalization, tokenizer and vocabulary of one side, and the case in which it is read."""
 
     normalization: str
     tokenizer: Tokenizer

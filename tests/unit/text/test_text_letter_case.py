@@ -7,9 +7,9 @@ from text_cases import CASES, lines
 from regard.errors import ConfigError
 from regard.text.letter_case import change_case, restore_case, single_case
 from regard.text.normalization import normalize
+from regard.text.subwords import train_subwords
 from regard.text.text_processor import TextProcessor
 from regard.text.tokenizers import Characters, Subwords, Words
-from regard.text.subwords import train_subwords
 from regard.text.vocabulary import Vocabulary
 
 
