@@ -19,6 +19,7 @@ from regard.cli import main
 from regard.errors import ConfigError
 from regard.saved_model import save_model
 from regard.server import Limits, create_app
+from regard.server.logs import TextFormatter
 from regard.translator import load
 from small_models import saved
 
@@ -43,56 +44,81 @@ def put(path, **options):
     path.with_suffix(".new").rename(path)
 
 
-def test_each_request_is_one_json_entry_without_its_text(tmp_path):
-    (file,) = written(tmp_path, "bahdanau2015")
-    with process(f"fr={file}", "--log-level", "info", "--log-format", "json") as (server, client):
-        ids = {"X-Request-ID": "abc-1"}
-        answer = client.post("/v1/translate", json={"text": ["abc", "jj"]}, headers=ids)
-        assert answer.headers["x-request-id"] == "abc-1"
-        tokens = sum(len(one["tokens"]) for one in answer.json()["translations"])
-        forged = client.post(
-            "/v1/translate?x=abc", json={"text": "abc", "model": "de"}, headers={"X-Request-ID": "a b"}
-        )
-        client.get("/no\nsuch path")
+def test_variables_names_versions_and_a_json_log_without_texts(tmp_path):
+    one, other = written(tmp_path, "bahdanau2015", "cho2014")
+    variables = {
+        "REGARD_MODELS": f"fr={one} {other} french={one}",
+        "REGARD_MAX_LINES": "2",
+        "REGARD_MAX_CHARACTERS": "7",
+        "REGARD_LOG_FORMAT": "json",
+        "REGARD_ALLOW_ORIGIN": f"{PAGE} http://localhost:5000",
+        "REGARD_PORT": "x",
+    }
+    arguments = ("--max-characters", "9", "--log-level", "info")
+    with process(*arguments, **variables) as (server, client):
+        assert server.greeting.startswith("fr, cho2014, french at ")
+        listed = client.get("/v1/models", headers={"Origin": PAGE})
+        body = {"text": ["abc", "jj"], "model": "french"}
+        answer = client.post("/v1/translate", json=body, headers={"X-Request-ID": "a-1"})
+        body = {"text": "abc", "model": "de"}
+        wrong = client.post("/v1/translate?x=abc", json=body, headers={"X-Request-ID": "a b"})
         client.get("/healthz")
         entries = [json.loads(line) for line in log_lines(server)]
-    served, refused, missing = [x for x in entries if x["logger"] == "regard.server.access"]
-    version = digest_of(file)[:12]
-    assert served.pop("milliseconds") > 0
-    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", served.pop("time"))
-    assert served == {
+    assert listed.headers["access-control-allow-origin"] == PAGE
+    # what is typed goes before a variable
+    limits = listed.json()["limits"]
+    assert (limits["lines"], limits["characters"]) == (2, 9)
+    check_models(listed.json()["models"], {"fr": one, "cho2014": other, "french": one})
+    version = digest_of(one)[:12]
+    assert (answer.json()["model"], answer.json()["version"]) == ("french", version)
+    assert answer.headers["x-request-id"] == "a-1"
+    assert [entry["status"] for entry in entries] == [200, 200, 422]
+    assert entries[2]["request_id"] == wrong.headers["x-request-id"]
+    assert re.fullmatch("[0-9a-f]{32}", wrong.headers["x-request-id"])
+    assert not {"text", "sources", "outputs"} & {*entries[1], *entries[2]}
+    assert entries[1].pop("milliseconds") > 0
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", entries[1].pop("time"))
+    assert entries[1] == {
         "level": "info",
         "logger": "regard.server.access",
         "message": "request",
-        "request_id": "abc-1",
+        "request_id": "a-1",
         "method": "POST",
         "path": "/v1/translate",
         "status": 200,
-        "model": "fr",
+        "model": "french",
         "version": version,
         "lines": 2,
         "source_tokens": 5,
-        "tokens": tokens,
+        "tokens": sum(len(x["tokens"]) for x in answer.json()["translations"]),
     }
-    assert (refused["status"], refused["request_id"]) == (422, forged.headers["x-request-id"])
-    assert re.fullmatch("[0-9a-f]{32}", refused["request_id"])
-    assert (missing["status"], missing["path"]) == (404, "/no\nsuch path")
-    assert "text" not in refused
 
 
-def test_text_entries_are_one_line_and_have_texts_on_request_only(tmp_path):
-    (file,) = written(tmp_path, "bahdanau2015")
-    body = {"text": "ab ghi\u2028status=500"}
-    for flags, sources in (((), None), (("--log-texts",), '["ab ghi\\u2028status=500"]')):
-        with process(file, "--log-level", "debug", *flags) as (server, client):
-            text = client.post("/v1/translate", json=body).json()["translations"][0]["text"]
-            client.get("/x%0a2026 error")
-            client.get("/healthz")
-            entries = [line for line in log_lines(server) if "method=" in line]
-        served, missing, health = entries
-        expected = f"sources={sources} outputs={json.dumps([text])}"
-        assert served.endswith(f" {expected}") == (sources is not None)
-        assert ("ghi" in served) == (sources is not None)
+def check_models(models, files):
+    """Compare what a server says of its models with their files."""
+    assert [x["name"] for x in models] == list(files)
+    for model, file in zip(models, files.values(), strict=True):
+        assert (model["file"], model["sha256"]) == (file.name, digest_of(file))
+        assert model["version"] == model["sha256"][:12]
+        assert model["source"]["case"] == "keep"
+
+
+def test_text_entries_are_one_line_and_have_texts_on_request_only(serve, caplog):
+    caplog.set_level("DEBUG", logger="regard")
+    line = "ab ghi\u2028status=500"
+    for log_texts in (False, True):
+        caplog.clear()
+        client = serve(log_texts=log_texts)
+        output = client.post("/v1/translate", json={"text": line}).json()["translations"][0]["text"]
+        client.get("/x%0a2026 error")
+        client.get("/healthz")
+        records = [x for x in caplog.records if x.name == "regard.server.access"]
+        # the fixture asks for the health of each server
+        served, missing, health = map(TextFormatter().format, records[1:])
+        expected = f'sources=["ab ghi\\u2028status=500"] outputs={json.dumps([output])}'
+        assert served.endswith(f" {expected}") == log_texts
+        assert ("ghi" in served) == log_texts
+        assert " tokens=9" in served
         assert ' path="/x\\n2026 error" status=404 ' in missing
         assert " debug request " in health
 
@@ -104,29 +130,6 @@ def test_an_internal_error_is_logged_with_the_id_of_its_request(serve, caplog):
     assert answer.status_code == 500
     (entry,) = [x for x in caplog.records if x.exc_info]
     assert entry.fields == {"request_id": answer.headers["x-request-id"]}
-
-
-def test_options_come_from_the_environment_and_typed_ones_go_first(tmp_path):
-    one, other = written(tmp_path, "bahdanau2015", "cho2014")
-    variables = {
-        "REGARD_MODELS": f"fr={one} {other}",
-        "REGARD_MAX_LINES": "2",
-        "REGARD_MAX_CHARACTERS": "7",
-        "REGARD_LOG_FORMAT": "json",
-        "REGARD_LOG_TEXTS": "true",
-        "REGARD_ALLOW_ORIGIN": f"{PAGE} http://localhost:5000",
-        "REGARD_PORT": "x",
-    }
-    arguments = ("--max-characters", "9", "--log-level", "info")
-    with process(*arguments, **variables) as (server, client):
-        assert server.greeting.startswith("fr, cho2014 at ")
-        limits = client.get("/v1/models", headers={"Origin": PAGE})
-        assert limits.headers["access-control-allow-origin"] == PAGE
-        assert limits.json()["limits"]["lines"] == 2
-        assert limits.json()["limits"]["characters"] == 9
-        client.post("/v1/translate", json={"text": "ab"})
-        entries = [json.loads(line) for line in log_lines(server)]
-    assert entries[-1]["sources"] == ["ab"]
 
 
 @pytest.mark.parametrize(
@@ -157,29 +160,18 @@ def test_wrong_variables_are_refused_like_options(
 
 
 def test_every_option_of_serve_has_a_variable_and_no_other_command_has_one():
-    from regard.cli import app
     from typer.main import get_command
+
+    from regard.cli import app
 
     commands = get_command(app).commands
     for parameter in commands["serve"].params:
-        assert parameter.envvar == f"REGARD_{parameter.opts[0].strip('-').replace('-', '_').upper()}"
+        assert (
+            parameter.envvar == f"REGARD_{parameter.opts[0].strip('-').replace('-', '_').upper()}"
+        )
     for name, command in commands.items():
         if name != "serve":
             assert [x.name for x in command.params if x.envvar] == []
-
-
-def test_models_have_names_versions_and_digests(tmp_path):
-    one, other = written(tmp_path, "bahdanau2015", "cho2014")
-    with process(f"fr={one}", other, f"french={one}") as (_, client):
-        models = client.get("/v1/models").json()["models"]
-        answer = client.post("/v1/translate", json={"text": "abc", "model": "french"}).json()
-    assert [x["name"] for x in models] == ["fr", "cho2014", "french"]
-    assert [x["file"] for x in models] == [one.name, other.name, one.name]
-    for model, file in zip(models, (one, other, one), strict=True):
-        assert model["sha256"] == digest_of(file)
-        assert model["version"] == model["sha256"][:12]
-        assert model["source"]["case"] == "keep"
-    assert (answer["model"], answer["version"]) == ("french", models[2]["version"])
 
 
 def test_one_file_under_two_names_is_loaded_once(tmp_path):
@@ -193,7 +185,7 @@ def test_one_file_under_two_names_is_loaded_once(tmp_path):
     [
         (
             ["a=x/m.regard", "a=y/m.regard"],
-            "x/m.regard and y/m.regard have the same name, a. Use NAME=y/m.regard with another name.",
+            "x/m.regard and y/m.regard have the same name, a. Use NAME=y/m.regard with another ",
         ),
         (["=m.regard"], "model is =m.regard; it must have a name before the =. Use m.regard or "),
         (["a="], "model is a=; it must have a name before the =. Use FILE or NAME=FILE."),
@@ -204,48 +196,51 @@ def test_wrong_names_of_models_are_refused(words, sentence, capsys):
     assert capsys.readouterr().err.startswith(f"regard: serve: {sentence}")
 
 
-def test_a_path_with_an_equals_sign_is_a_path(tmp_path):
-    (file,) = written(tmp_path, "cho2014")
-    named = file.rename(tmp_path / "a=b.regard")
-    with process(named) as (server, _):
-        assert server.greeting.startswith("a=b at ")
-
-
-def test_reloads_under_load_lose_no_request_and_serve_each_version_whole(tmp_path):
-    (file,) = written(tmp_path, "bahdanau2015")
+def test_reloads_under_load_lose_no_request_and_a_failed_one_changes_nothing(tmp_path, eventually):
+    file, other = written(tmp_path, "bahdanau2015", "cho2014")
     lines = ["abcdefghij", "jih"]
-    expected, stop, answers = {}, threading.Event(), []
+    expected, stop, answers, log = {}, threading.Event(), [], []
 
     def remember():
         expected[digest_of(file)[:12]] = load(file, device="cpu").translate(lines)
+        return digest_of(file)[:12]
 
     def ask(address):
         with httpx.Client(base_url=address, timeout=60) as client:
             while not stop.is_set():
                 answers.append(client.post("/v1/translate", json={"text": lines}))
 
-    remember()
+    versions = [remember()]
     arguments = ("--log-level", "info", "--log-format", "json")
-    with process(f"fr={file}", *arguments) as (server, client):
+    with process(f"fr={file}", other, *arguments) as (server, client):
         # the log must be read, or the pipe fills
-        log = []
-        reader = threading.Thread(target=lambda: log.extend(map(str, server.stderr)))
+        reader = threading.Thread(target=lambda: log.extend(map(json.loads, server.stderr)))
+        assert server.stderr.readline().startswith("Next: ")
         reader.start()
         clients = [threading.Thread(target=ask, args=(client.base_url,)) for _ in range(4)]
         for one in clients:
             one.start()
-        versions = []
-        for seed in (2, 3, 4):
-            put(file, seed=seed)
-            remember()
+
+        def reload(message):
+            seen = len(log)
             server.send_signal(signal.SIGHUP)
-            current = list(expected)[-1]
-            end = time.monotonic() + 30
-            while client.get("/v1/models").json()["models"][0]["version"] != current:
-                assert time.monotonic() < end
-                time.sleep(0.02)
-            versions.append(current)
+            eventually(lambda: [x for x in log[seen:] if message in x["message"]], 30)
             time.sleep(0.1)
+
+        for seed in (2, 3):
+            put(file, seed=seed)
+            versions.append(remember())
+            reload("loaded a new version")
+        models = client.get("/v1/models").json()["models"]
+        put(file, seed=4)
+        content = other.read_bytes()
+        other.write_bytes(content[:-100])
+        reload("The reload failed, and the old models go on serving.")
+        assert client.get("/v1/models").json()["models"] == models
+        other.write_bytes(content)
+        versions.append(remember())
+        reload("loaded a new version")
+        assert client.get("/v1/models").json()["models"][1] == models[1]
         stop.set()
         for one in clients:
             one.join()
@@ -253,35 +248,20 @@ def test_reloads_under_load_lose_no_request_and_serve_each_version_whole(tmp_pat
         assert server.wait(30) == 0
         reader.join()
     assert {answer.status_code for answer in answers} == {200}
-    assert len({answer.json()["version"] for answer in answers}) >= 3
-    for answer in answers:
-        content = answer.json()
+    assert {answer.json()["version"] for answer in answers} == set(versions)
+    check_versions([answer.json() for answer in answers], expected)
+    reloads = [x for x in log if x["message"] == "loaded a new version of a model"]
+    assert [(x["model"], x["version"]) for x in reloads] == [("fr", x) for x in versions[1:]]
+    (failure,) = [x for x in log if x["level"] == "error"]
+    assert str(other) in failure["message"]
+    assert "exception" not in failure
+
+
+def check_versions(contents, expected):
+    """Compare each response with the translations of the version that it names."""
+    for content in contents:
         for got, wanted in zip(content["translations"], expected[content["version"]], strict=True):
             assert got["token_scores"] == list(wanted.token_scores)
-    reloads = [json.loads(x) for x in log if "loaded a new version" in x]
-    assert [x["version"] for x in reloads] == versions
-
-
-def test_a_failed_reload_keeps_all_old_models_and_says_why(tmp_path):
-    one, other = written(tmp_path, "bahdanau2015", "cho2014")
-    with process(one, other, "--log-level", "info") as (server, client):
-        before = client.get("/v1/models").json()["models"]
-        put(one, seed=2)
-        other.write_bytes(other.read_bytes()[:-100])
-        server.send_signal(signal.SIGHUP)
-        line = next(x for x in iter(server.stderr.readline, "") if "reload" in x)
-        assert " error " in line
-        assert "The reload failed, and the old models go on serving." in line
-        assert str(other) in line
-        assert client.get("/v1/models").json()["models"] == before
-        put(other, name="cho2014")
-        server.send_signal(signal.SIGHUP)
-        line = next(x for x in iter(server.stderr.readline, "") if "model=" in x and "POST" not in x)
-        assert f"model=bahdanau2015 version={digest_of(one)[:12]}" in line
-        after = client.get("/v1/models").json()["models"]
-    assert after[0]["sha256"] == digest_of(one) != before[0]["sha256"]
-    # the same bytes again are no new version
-    assert after[1] == before[1]
 
 
 def test_nothing_is_reloaded_if_no_file_changed(tmp_path):
@@ -295,9 +275,10 @@ def test_nothing_is_reloaded_if_no_file_changed(tmp_path):
     assert registry.reload() == ["a"]
 
 
-@pytest.mark.skipif(not hasattr(os, "login_tty"), reason="login_tty is new in Python 3.11")
 def test_a_server_ends_when_its_terminal_is_closed(tmp_path):
     (file,) = written(tmp_path, "cho2014")
+    # an = in the path of a file does not end a name
+    file = file.rename(tmp_path / "a=b.regard")
     outer, inner = os.openpty()
     command = [Path(sys.executable).with_name("regard"), "serve", file, "--port", "0"]
     server = subprocess.Popen(command, preexec_fn=lambda: os.login_tty(inner), close_fds=False)
@@ -305,6 +286,7 @@ def test_a_server_ends_when_its_terminal_is_closed(tmp_path):
     seen = b""
     while b"Ctrl-C stops" not in seen:
         seen += os.read(outer, 4096)
+    assert b"a=b at " in seen
     time.sleep(0.5)
     os.close(outer)
     assert server.wait(30) == 0
@@ -345,3 +327,24 @@ def test_what_is_no_origin_is_refused(origin, translators):
     with pytest.raises(ConfigError) as caught:
         create_app({"m": translators["cho2014"]}, Limits(), allow_origins=[origin])
     assert str(caught.value).startswith(f"serve: allow-origin is {origin}; it must be an origin")
+
+
+def test_the_documented_app_runs_under_uvicorn(tmp_path):
+    (file,) = written(tmp_path, "cho2014")
+    file.rename(tmp_path / "eng-fra.regard")
+    page = (Path(__file__).parents[2] / "docs" / "serving.md").read_text()
+    (script,) = re.findall(r"```py\n(.*?)```", page, flags=re.DOTALL)
+    (tmp_path / "app.py").write_text(script)
+    command = re.search(r"^uvicorn (.+) --port 8000$", page, flags=re.MULTILINE)[1].split()
+    command = [sys.executable, "-m", "uvicorn", *command, "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as server:
+        line = next(x for x in iter(server.stderr.readline, "") if "running on" in x)
+        address = re.search(r"http://[\d.:]+", line)[0]
+        headers = {"Origin": "https://example.org"}
+        answer = httpx.post(f"{address}/v1/translate", json={"text": "abc"}, headers=headers)
+        limits = httpx.get(f"{address}/v1/models").json()["limits"]
+        server.send_signal(signal.SIGTERM)
+        server.communicate(timeout=30)
+    assert answer.json()["model"] == "fr"
+    assert answer.headers["access-control-allow-origin"] == "https://example.org"
+    assert limits["lines"] == 64

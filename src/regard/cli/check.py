@@ -13,7 +13,7 @@ from regard.cli.options import ColumnNames, Pairs, SourceFile, TargetFile, choic
 if TYPE_CHECKING:
     from regard.data.pairs import Pair
     from regard.errors import DataError
-    from regard.pipeline.auto_configuration import AutoSetting
+    from regard.pipeline.auto_configuration import AutoConfiguration, AutoSetting
     from regard.pipeline.corpus_profile import CorpusProfile
 
 BLOCK_PAIRS = 1000
@@ -39,8 +39,7 @@ def check(
     from regard.data.pairs import Columns, read_pairs
     from regard.errors import DataError
     from regard.pipeline.auto_configuration import auto_configure, will_use_gpu
-    from regard.pipeline.corpus_profile import CorpusProfile, too_few
-    from regard.pipeline.spelling_differences import spelling_differences
+    from regard.pipeline.corpus_profile import too_few
 
     pairs_source = options.pairs_source(pairs, source, target, columns)
     text_columns = pairs_source.columns
@@ -55,11 +54,7 @@ def check(
     problem = too_few(profile, dev=dev is not None)
     configuration = None if problem else auto_configure(profile, {}, on_gpu=will_use_gpu({}))
     automatic: Sequence[AutoSetting] = () if configuration is None else configuration.reasons
-    warnings: list[str] = []
-    if configuration is not None and dev_pairs is not None:
-        dev_profile = CorpusProfile.of(((x.source, x.target) for x in dev_pairs), "NFC")
-        data = configuration.settings.data
-        warnings = spelling_differences(profile, dev_profile, str(dev), data)
+    warnings = _warnings(profile, dev_pairs or [], str(dev), configuration)
     if format_ == "json":
         report = findings.to_json() | {
             "chosen": {setting.name: setting.value for setting in automatic},
@@ -81,6 +76,22 @@ def check(
         options.hint("regard", "train", *options.pairs_arguments(pairs_source), *extra)
     if findings.bad_lines.count:
         raise typer.Exit(2)
+
+
+def _warnings(
+    profile: "CorpusProfile",
+    dev_pairs: "list[Pair]",
+    name: str,
+    configuration: "AutoConfiguration | None",
+) -> list[str]:
+    """Say how the spelling of the dev pairs differs from that of the training pairs."""
+    from regard.pipeline.corpus_profile import CorpusProfile
+    from regard.pipeline.spelling_differences import spelling_differences
+
+    if configuration is None:
+        return []
+    dev = CorpusProfile.of(((pair.source, pair.target) for pair in dev_pairs), "NFC")
+    return spelling_differences(profile, dev, name, configuration.settings.data)
 
 
 class _Observer:

@@ -103,7 +103,7 @@ def serve(
     files, without a pause. Each option may come from a variable: --max-lines from
     REGARD_MAX_LINES; the models from REGARD_MODELS.
     """
-    limit_options = options.parse_settings(
+    typed_limits = options.parse_settings(
         bytes=bytes_,
         lines=lines,
         characters=characters,
@@ -115,9 +115,8 @@ def serve(
         answer_bytes=answer_bytes,
         stall_seconds=stall_seconds,
     )
-    limits = Limits(**limit_options)
-    files = _model_files(models)
-    _check(port)
+    limits = Limits(**typed_limits)
+    files = _check(models, port)
     from regard.server import logs, uvicorn_server
     from regard.server.app import create_app
 
@@ -135,17 +134,15 @@ def serve(
         uvicorn_server.serve(app, listener, lambda: _print_url(list(files), url))
 
 
-def _check(port: str) -> None:
+def _check(models: Sequence[str], port: str) -> Mapping[str, Path]:
+    """Return the model files by name; refuse what cannot work before anything is loaded."""
     if int(port) > 65535:
         raise ConfigError("serve", [messages.port_too_high(port)])
     if missing := [name for name in REQUIRED_PACKAGES if find_spec(name) is None]:
         raise ConfigError("serve", [messages.server_package_missing(missing[0])])
-
-
-def _model_files(models: Sequence[str]) -> Mapping[str, Path]:
-    """Return the model files by name; an = before any folder ends a name."""
     files: dict[str, Path] = {}
     for text in models:
+        # an = before any folder ends a name
         name, equals, path = text.partition("=")
         if not equals or "/" in name or Path(text).exists():
             name, path = Path(text).stem, text
