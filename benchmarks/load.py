@@ -60,7 +60,15 @@ class LoadReport:
 @contextmanager
 def serving(model: Path, *options: str, log: IO[bytes] | None = None) -> Iterator[tuple[int, int]]:
     """Run `regard serve` on a free port; yield its process id and the port."""
-    command = [str(Path(sys.executable).with_name("regard")), "serve", str(model), "--port", "0"]
+    command = [
+        str(Path(sys.executable).with_name("regard")),
+        "serve",
+        str(model),
+        "--port",
+        "0",
+        "--log-level",
+        "warning",
+    ]
     server = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=log, text=True)
     try:
         line = "" if server.stdout is None else server.stdout.readline()

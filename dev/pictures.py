@@ -87,7 +87,7 @@ def cells(output: str) -> str:
 @contextmanager
 def serve(files: list[str]) -> Iterator[str]:
     """Serve models, and yield the address."""
-    command = [REGARD, "serve", *files, "--port", "0"]
+    command = [REGARD, "serve", *files, "--port", "0", "--log-level", "warning"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         line = process.stdout.readline() if process.stdout else ""
         try:

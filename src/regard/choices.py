@@ -7,6 +7,9 @@ from typing import Any, Literal, get_args
 Normalization = Literal["NFC", "NFD", "NFKC", "none"]
 """Unicode normalization forms; none leaves lines unchanged."""
 
+SourceCase = Literal["keep", "lower", "upper"]
+"""What a model reads of the case of its sources."""
+
 SubwordAlgorithm = Literal["unigram", "bpe"]
 """Tokenizers that are learned, by sentencepiece."""
 

@@ -49,12 +49,17 @@ def translators():
     }
 
 
-@contextmanager
 def serving(models, **limits):
-    """Serve until the block ends; yield the address and what stops it before."""
+    """Serve models until the block ends; yield the address and what stops it before."""
+    return serving_app(create_app(models, Limits(**limits)))
+
+
+@contextmanager
+def serving_app(app):
+    """Serve an app until the block ends; yield the address and what stops it before."""
     listener = bind("127.0.0.1", 0)
     listener.listen(128)
-    server = build_server(create_app(models, Limits(**limits)))
+    server = build_server(app)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
 

@@ -1,11 +1,14 @@
 """What goes wrong is told in one sentence, and what comes too late is not shown."""
 
+import asyncio
+import shutil
 import threading
 
 import httpx
 import pytest
-from page_driver import Slow, cell, serving
+from page_driver import COMPAT, Slow, cell, serving, serving_app
 
+from regard.server import create_app
 from regard.translator import Translator
 from small_models import saved
 
@@ -220,3 +223,21 @@ def test_notes_of_the_model_are_displayed(visit):
     page = visit()
     page.write("xyz")
     assert "All tokens of the source are unknown" in page.text("#notes")
+
+
+def test_a_reloaded_model_is_described_anew(visit, tmp_path):
+    path = tmp_path / "digits.regard"
+    shutil.copy(COMPAT / "vaswani2017.regard", path)
+    app = create_app({"digits": path}, device="cpu")
+    with serving_app(app) as (address, _):
+        page = visit(address)
+        page.write("1234")
+        assert "attention: 1 layer, 2 heads" in page.text("#model-facts")
+        shutil.copy(COMPAT / "bahdanau2015.regard", path)
+        asyncio.run(app.state.service.reload())
+        page.write("1234\n9870")
+        assert "attention: 1 layer, 1 head " in page.text("#model-facts")
+        assert page.text() == "0789"
+        page.page.wait_for_function(
+            "() => document.querySelector('#lines .to').textContent === '4321'"
+        )

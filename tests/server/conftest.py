@@ -57,9 +57,10 @@ def serve():
     """Return what serves models with limits of one's own, until the test ends."""
     with ExitStack() as stack:
 
-        def begin(translators=None, hosts=None, **limits):
+        def begin(translators=None, hosts=None, allow_origins=(), log_texts=False, **limits):
             models = translators or {"bahdanau2015": Translator(saved())}
-            return stack.enter_context(running(models, Limits(**limits), hosts=hosts))
+            options = {"hosts": hosts, "allow_origins": allow_origins, "log_texts": log_texts}
+            return stack.enter_context(running(models, Limits(**limits), **options))
 
         yield begin
 

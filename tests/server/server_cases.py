@@ -37,10 +37,12 @@ def written(folder, *names):
 
 
 @contextmanager
-def process(*words):
-    """Run the command until the block ends; yield the process and a client of it."""
-    command = [str(COMMAND), "serve", *map(str, words), "--port", "0"]
-    env = {**os.environ, "OMP_NUM_THREADS": "1"}
+def process(*words, **variables):
+    """Run the command with environment variables until the block ends; yield it and a client."""
+    # nobody reads the log of most servers, and a full pipe would stop them
+    level = [] if "--log-level" in words else ["--log-level", "warning"]
+    command = [str(COMMAND), "serve", *map(str, words), "--port", "0", *level]
+    env = {**os.environ, "OMP_NUM_THREADS": "1", **variables}
     pipe = subprocess.PIPE
     server = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=env)
     try:

@@ -130,7 +130,8 @@ def test_a_privileged_port_is_refused(monkeypatch, capsys):
 def test_two_models_with_the_same_name_are_refused(capsys):
     assert main(["serve", "a/m.regard", "b/m.regard"]) == 2
     assert capsys.readouterr().err == (
-        "regard: serve: a/m.regard and b/m.regard have the same name, m. Rename one of the files.\n"
+        "regard: serve: a/m.regard and b/m.regard have the same name, m. Use NAME=b/m.regard with "
+        "another name.\n"
     )
 
 

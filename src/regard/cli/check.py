@@ -13,7 +13,7 @@ from regard.cli.options import ColumnNames, Pairs, SourceFile, TargetFile, choic
 if TYPE_CHECKING:
     from regard.data.pairs import Pair
     from regard.errors import DataError
-    from regard.pipeline.auto_configuration import AutoSetting
+    from regard.pipeline.auto_configuration import AutoConfiguration, AutoSetting
     from regard.pipeline.corpus_profile import CorpusProfile
 
 BLOCK_PAIRS = 1000
@@ -52,16 +52,19 @@ def check(
         raise observer.first_errors[0]
     profile = observer.profile()
     problem = too_few(profile, dev=dev is not None)
-    automatic: Sequence[AutoSetting] = (
-        () if problem else auto_configure(profile, {}, on_gpu=will_use_gpu({})).reasons
-    )
+    configuration = None if problem else auto_configure(profile, {}, on_gpu=will_use_gpu({}))
+    automatic: Sequence[AutoSetting] = () if configuration is None else configuration.reasons
+    warnings = _warnings(profile, dev_pairs or [], str(dev), configuration)
     if format_ == "json":
         report = findings.to_json() | {
-            "chosen": {setting.name: setting.value for setting in automatic}
+            "chosen": {setting.name: setting.value for setting in automatic},
+            "warnings": warnings,
         }
         print(json.dumps(report, ensure_ascii=False))
     else:
         print(checker.render(findings), end="")
+        for warning in warnings:
+            print(f"warning      {warning}")
         if automatic:
             print("\nautomatic settings:", *automatic, sep="\n  ")
     if problem:
@@ -73,6 +76,22 @@ def check(
         options.hint("regard", "train", *options.pairs_arguments(pairs_source), *extra)
     if findings.bad_lines.count:
         raise typer.Exit(2)
+
+
+def _warnings(
+    profile: "CorpusProfile",
+    dev_pairs: "list[Pair]",
+    name: str,
+    configuration: "AutoConfiguration | None",
+) -> list[str]:
+    """Say how the spelling of the dev pairs differs from that of the training pairs."""
+    from regard.pipeline.corpus_profile import CorpusProfile
+    from regard.pipeline.spelling_differences import spelling_differences
+
+    if configuration is None:
+        return []
+    dev = CorpusProfile.of(((pair.source, pair.target) for pair in dev_pairs), "NFC")
+    return spelling_differences(profile, dev, name, configuration.settings.data)
 
 
 class _Observer:

@@ -3,6 +3,7 @@
 Help texts are next to their options.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 INFLUENCE_INSTEAD = (
@@ -47,6 +48,30 @@ def module_not_imported(name: str, error: ImportError) -> str:
 
 
 # translate
+
+
+def unknown_tokens(tokens: Sequence[str], more: int, unknown_lines: int, lines: int) -> str:
+    """List the source tokens that a model does not know."""
+    listed = ", ".join(tokens) + (f", and {more:,} more" if more else "")
+    if lines == 1:
+        return f"The model does not know these tokens of the source: {listed}."
+    return (
+        f"{unknown_lines:,} of {lines:,} lines have tokens that the model does not know: {listed}."
+    )
+
+
+def token_lines(token: str, lines: Sequence[int], more: int) -> str:
+    """Say in which lines a token is."""
+    numbers = ", ".join(f"{number:,}" for number in lines) + (f" and {more:,} more" if more else "")
+    return f"{token} (line{'s' * (len(lines) > 1)} {numbers})"
+
+
+def similar_token(token: str, similar: str, setting: str) -> str:
+    """Say what the model knows instead of a token, and how to make it read both alike."""
+    return (
+        f"The model knows {similar}, but not {token}. Write it so, or train with --set {setting}, "
+        "which reads both alike."
+    )
 
 
 def no_attention(model: Path) -> str:
@@ -99,6 +124,11 @@ def server_package_missing(package: str) -> str:
     return f'The server needs {package}, which is not installed. Run pip install "regard[serve]".'
 
 
-def same_model_name(first: Path, second: Path) -> str:
+def same_model_name(name: str, first: str, second: str) -> str:
     """Say that two models would have the same name."""
-    return f"{first} and {second} have the same name, {second.stem}. Rename one of the files."
+    return f"{first} and {second} have the same name, {name}. Use NAME={second} with another name."
+
+
+def wrong_model_name(text: str, path: str) -> str:
+    """Say that a model needs a name."""
+    return f"model is {text}; it must have a name before the =. Use {path} or NAME={path}."

@@ -1,24 +1,33 @@
 """`regard serve`: serves models over HTTP, with a page to play with."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, Literal, cast
 
 import typer
 
 from regard.cli import messages, options
-from regard.cli.options import Device, Import, file_argument, whole_number
+from regard.cli.environment import options_from_environment
+from regard.cli.options import Device, Import, choice, whole_number
 from regard.config.documentation import document
 from regard.errors import ConfigError
 from regard.server.limits import Limits
 
-if TYPE_CHECKING:
-    from regard.translator import Translator
-
 REQUIRED_PACKAGES = ("fastapi", "uvicorn", "prometheus_client")
 """The packages of the extra `serve`."""
 
+Models = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="[NAME=]MODEL",
+        envvar="REGARD_MODELS",
+        show_envvar=False,
+        show_default=False,
+        help="Model files, the default first. Without NAME, a model has its file's name without "
+        "the ending.",
+    ),
+]
 AllowHost = Annotated[
     list[str] | None,
     typer.Option(
@@ -27,6 +36,30 @@ AllowHost = Annotated[
         "a server that other machines can reach accepts any name. /healthz, /readyz and "
         "/metrics always accept any name.",
     ),
+]
+
+AllowOrigin = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="ORIGIN",
+        help="An origin, such as https://example.org, whose pages may call the server (CORS); "
+        "repeatable. Without it, only the server's own page may.",
+    ),
+]
+LogLevel = Annotated[
+    str,
+    choice(
+        "log-level",
+        "Least level of log entries on stderr: info has every request but health checks.",
+        *("debug", "info", "warning", "error"),
+    ),
+]
+LogFormat = Annotated[
+    str, choice("log-format", "Format of log entries: a line of text, or of JSON.", "text", "json")
+]
+LogTexts = Annotated[
+    bool,
+    typer.Option("--log-texts", help="Log sources and outputs too. Without it, no text is logged."),
 ]
 
 
@@ -38,19 +71,19 @@ def limit_option(name: str, metavar: str = "N") -> Any:
     return typer.Option(option.replace("_", "-"), metavar=metavar, help=help_, show_default=False)
 
 
+@options_from_environment
 def serve(
-    models: Annotated[
-        list[Path],
-        file_argument(
-            "MODEL", "Model files; each is served under its file name without the ending."
-        ),
-    ],
+    models: Models,
     host: Annotated[
         str,
         typer.Option(metavar="NAME", help="The address to listen on; 0.0.0.0 for all interfaces."),
     ] = "127.0.0.1",
     port: Annotated[str, whole_number("port", "The port; 0 picks a free one.", 0)] = "8000",
     allow_host: AllowHost = None,
+    allow_origin: AllowOrigin = None,
+    log_level: LogLevel = "info",
+    log_format: LogFormat = "text",
+    log_texts: LogTexts = False,
     bytes_: Annotated[str | None, limit_option("bytes")] = None,
     lines: Annotated[str | None, limit_option("lines")] = None,
     characters: Annotated[str | None, limit_option("characters")] = None,
@@ -66,9 +99,11 @@ def serve(
 ) -> None:
     """Serve models over HTTP, with a page to play with.
 
-    Ctrl-C or SIGTERM stops it; accepted requests are finished first.
+    Ctrl-C or SIGTERM stops it; accepted requests are finished first. SIGHUP loads changed model
+    files, without a pause. Each option may come from a variable: --max-lines from
+    REGARD_MAX_LINES; the models from REGARD_MODELS.
     """
-    limit_options = options.parse_settings(
+    typed_limits = options.parse_settings(
         bytes=bytes_,
         lines=lines,
         characters=characters,
@@ -80,37 +115,43 @@ def serve(
         answer_bytes=answer_bytes,
         stall_seconds=stall_seconds,
     )
-    limits = Limits(**limit_options)
-    _check(models, port)
-    from regard.server import uvicorn_server
+    limits = Limits(**typed_limits)
+    files = _check(models, port)
+    from regard.server import logs, uvicorn_server
     from regard.server.app import create_app
 
     with uvicorn_server.bind(host, int(port)) as listener:
-        translators = _load(models, device)
         app = create_app(
-            translators, limits, uvicorn_server.allowed_hosts(listener, host, allow_host or [])
+            files,
+            limits,
+            uvicorn_server.allowed_hosts(listener, host, allow_host or []),
+            allow_origins=allow_origin or [],
+            log_texts=log_texts,
+            device=device,
         )
+        logs.configure_logging(log_level, cast(Literal["text", "json"], log_format))
         url = uvicorn_server.server_url(listener)
-        uvicorn_server.serve(app, listener, lambda: _print_url(list(translators), url))
+        uvicorn_server.serve(app, listener, lambda: _print_url(list(files), url))
 
 
-def _check(models: Sequence[Path], port: str) -> None:
+def _check(models: Sequence[str], port: str) -> Mapping[str, Path]:
+    """Return the model files by name; refuse what cannot work before anything is loaded."""
     if int(port) > 65535:
         raise ConfigError("serve", [messages.port_too_high(port)])
     if missing := [name for name in REQUIRED_PACKAGES if find_spec(name) is None]:
         raise ConfigError("serve", [messages.server_package_missing(missing[0])])
-    by_name: dict[str, Path] = {}
-    for path in models:
-        if path.stem in by_name:
-            problem = messages.same_model_name(by_name[path.stem], path)
-            raise ConfigError("serve", [problem])
-        by_name[path.stem] = path
-
-
-def _load(models: Sequence[Path], device: str) -> "dict[str, Translator]":
-    from regard.translator import load
-
-    return {path.stem: load(path, device=device) for path in models}
+    files: dict[str, Path] = {}
+    for text in models:
+        # an = before any folder ends a name
+        name, equals, path = text.partition("=")
+        if not equals or "/" in name or Path(text).exists():
+            name, path = Path(text).stem, text
+        if not name or not path:
+            raise ConfigError("serve", [messages.wrong_model_name(text, path or "FILE")])
+        if name in files:
+            raise ConfigError("serve", [messages.same_model_name(name, str(files[name]), path)])
+        files[name] = Path(path)
+    return files
 
 
 def _print_url(names: Sequence[str], address: str) -> None:

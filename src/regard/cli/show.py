@@ -9,6 +9,7 @@ import typer
 from regard.cli import messages, options
 from regard.cli.options import Device, Import, Model, file_option, flag, whole_number
 from regard.cli.picture import Picture
+from regard.cli.unknown_warning import UnknownWarning
 from regard.errors import ConfigError
 
 
@@ -59,6 +60,9 @@ def show(
         answer = translator.rescore([(text, options.check_line("--target", target))])[0]
     for note in answer.notes:
         print(note, file=sys.stderr)
+    warning = UnknownWarning()
+    warning.add(1, answer)
+    warning.print()
     drawing = picture.draw(translator, answer, influence=influence)
     print(f"{arrow_heading(text, answer.text)}   (log-probability {answer.score:.3f})\n")
     print(drawing)

@@ -10,6 +10,7 @@ import typer
 from regard.cli import messages, options
 from regard.cli.options import Device, Import, choice, file_argument
 from regard.cli.progress import progress_bar
+from regard.cli.unknown_warning import UnknownWarning
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ def translate(
     writer = _RowWriter(models, call_options, unknown, format_, device)
     if line is not None:
         writer.write([line], 1, "--text")
+        writer.warning.print()
     elif sys.stdin is not None and sys.stdin.isatty():
         _prompt(writer)
     else:
@@ -104,6 +106,7 @@ class _RowWriter:
         self.translator = load(*models, device=device)
         self.call_options = call_options | {"unknown": unknown}
         self.format = format_
+        self.warning = UnknownWarning()
         # refuse wrong options before the first line is typed
         nbest = self.translator.search_options(**call_options).config.nbest
         self.is_nbest = nbest != 1
@@ -125,6 +128,7 @@ class _RowWriter:
         rows = []
         for number, answer in enumerate(answers, first):
             rows.append(self._row(answer, number))
+            self.warning.add(number, answer)
             for note in answer.notes:
                 print(f"{where}, line {number}: {note}", file=sys.stderr)
         sys.stdout.write("".join(f"{row}\n" for row in rows))
@@ -150,6 +154,7 @@ def _stream(writer: _RowWriter) -> None:
         for first in range(0, len(lines), CHUNK):
             chunk = lines[first : first + CHUNK]
             writer.write(chunk, first + 1, "standard input", progress)
+    writer.warning.print()
 
 
 def _prompt(writer: _RowWriter) -> None:
@@ -170,3 +175,5 @@ def _prompt(writer: _RowWriter) -> None:
             continue
         number += 1
         writer.write([line], number, "standard input")
+        writer.warning.print()
+        writer.warning = UnknownWarning()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from regard import extensions
-from regard.choices import Normalization
+from regard.choices import Normalization, SourceCase
 from regard.config import messages
 from regard.config.checks import above, are_valid, at_least, at_most, refuse
 from regard.config.model import DECODERS, ENCODERS, DecoderConfig, EncoderConfig, ModelConfig
@@ -28,6 +28,10 @@ class DataConfig:
     normalization: Normalization = "NFC"
     """Unicode normalization form of every line, in training and translation. NFD splits letters
     from their accents and Korean syllables into letters; none leaves lines unchanged."""
+
+    source_case: SourceCase = "keep"
+    """Case of the sources, in training and translation. lower and upper make the model read any
+    case alike; keep leaves it unchanged. Targets are never changed."""
 
     max_source_length: int = 512
     """Maximum source length in tokens. Longer training pairs are dropped; longer inputs are

@@ -23,6 +23,7 @@ from regard.kernels import has_bfloat16
 from regard.models import paper_sizes, preset
 from regard.pipeline import messages
 from regard.pipeline.corpus_profile import MAX_WORDS, CorpusProfile, SideProfile
+from regard.text.letter_case import single_case
 
 SUBWORDS = ("unigram", "bpe")
 LAYERS = {"sutskever2014": 2, "gehring2017": 4, "vaswani2017": 3}
@@ -198,7 +199,9 @@ def _choose_tokenizer(side: SideProfile, other: SideProfile) -> tuple[str, str]:
 
 
 def _data_rules(profile: CorpusProfile, tree: Tree) -> Rules:
-    """Yield length limits that leave out lines which would fill a batch by themselves."""
+    """Yield the case of the sources, and length limits against lines that fill a whole batch."""
+    if case := single_case(profile.source.characters):
+        yield "source_case", case, f"the sources have {case}-case letters only"
     for name, side in (("source", profile.source), ("target", profile.target)):
         max_tokens = _max_tokens(side, tree["text"].get(name))
         if max_tokens > 512:

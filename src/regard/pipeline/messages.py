@@ -1,6 +1,6 @@
 """Error messages of the pipeline: what is wrong, what it must be, what to do."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,12 @@ OUTPUT_WITHOUT_RUN = (
 NO_ATTENTION = (
     "the model has no attention to evaluate. Use a model with attention, such as bahdanau2015."
 )
+SPELLINGS = {
+    "case": "case",
+    "width": "width (fullwidth or halfwidth)",
+    "form": "Unicode form",
+}
+NEVER_WRITTEN = "No output can contain them. Bring both files to one case."
 BLANK_SIDE = "a side is blank; it must contain words. Leave the line out."
 PRESET_AT_WARM_START = (
     "model.preset is set; the model that training starts from has its own architecture. Leave it "
@@ -40,6 +46,25 @@ def stopped(*, resumable: bool) -> str:
     if resumable:
         return "training was stopped. Pass resume=True to continue."
     return "training was stopped; without out= nothing was saved."
+
+
+# validation and test pairs
+
+
+def spelling_difference(
+    name: str, side: str, difference: str, examples: Sequence[str], count: int, form: str
+) -> str:
+    """Say which characters training has only in another spelling, and how to read both alike."""
+    times = f"{count:,} time{'s' * (count != 1)}"
+    problem = (
+        f"{name}: {side} characters that training has only in another {SPELLINGS[difference]}: "
+        f"{', '.join(examples)} ({times})."
+    )
+    if difference == "case":
+        folding = "Set data.source_case = lower to read both alike."
+        return f"{problem} {folding if side == 'source' else NEVER_WRITTEN}"
+    composing = "NFC" if difference == "form" and form == "none" else "NFKC"
+    return f"{problem} Set data.normalization = {composing} to make both alike."
 
 
 # requests

@@ -24,6 +24,7 @@ from regard.pipeline import messages
 from regard.pipeline.input_pairs import InputPairs
 from regard.pipeline.token_spool import TokenSpool
 from regard.pipeline.warm_start import WarmStart
+from regard.text.letter_case import change_case
 from regard.text.subwords import train_subwords
 from regard.text.text_processor import TextProcessor
 from regard.text.tokenizers import Subwords, Tokenizer, plain_tokenizer
@@ -120,6 +121,7 @@ class _Split:
         data = settings.data
         self.pairs = pairs
         self.form = data.normalization
+        self.case = data.source_case
         self.threshold = 0
         if pairs.dev is None:
             self.threshold = pairs.profile.dev_threshold(data.dev_fraction, data.max_dev_sources)
@@ -131,7 +133,7 @@ class _Split:
         for block in self.pairs.train.spool.blocks(self.form):
             train, held_out = block.split(self.threshold)
             self._dev += zip(*held_out, strict=True)
-            yield train
+            yield PairBlock(_change_case(train.sources, self.case, self.form), train.targets)
 
     def dev(self) -> Iterator[tuple[str, str]]:
         """Read the validation pairs, after the training pairs were read."""
@@ -140,6 +142,11 @@ class _Split:
             return
         for block in self.pairs.dev.spool.blocks(self.form):
             yield from zip(*block.pairs, strict=True)
+
+
+def _change_case(lines: list[str], case: str, form: str) -> list[str]:
+    # a line end composes with no letter: lines may be changed together
+    return lines if case == "keep" else change_case("\n".join(lines), case, form).split("\n")
 
 
 def _make_tokenizers(
@@ -191,8 +198,9 @@ def _make_processors(
     source = _make_processor(
         tokenizers[0], indexers[0], text.source_vocabulary_size, settings, older[0]
     )
+    source = replace(source, case=settings.data.source_case)
     if text.shared_vocabulary:
-        return source, source
+        return source, replace(source, case="keep")
     return source, _make_processor(
         tokenizers[1], indexers[1], text.target_vocabulary_size, settings, older[1]
     )

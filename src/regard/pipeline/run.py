@@ -19,6 +19,7 @@ from regard.pipeline.output_checks import check_overwrite, check_writable, new_f
 from regard.pipeline.preprocessing import TrainingData, preprocess, write_text
 from regard.pipeline.pretrained_embeddings import PretrainedEmbeddings
 from regard.pipeline.request import TrainRequest
+from regard.pipeline.spelling_differences import spelling_differences
 from regard.pipeline.validation import Validator
 from regard.pipeline.warm_start import WarmStart, check_frozen_tokens, freeze_parts
 from regard.saved_model import SavedModel, build_for
@@ -58,6 +59,7 @@ def run(request: TrainRequest) -> TrainOutcome:
             log(f"{request.out}: the run is finished; there is nothing left to do")
             return TrainOutcome(finished, None)
         _log_configuration(configuration, request, log)
+        _log_spelling_differences(pairs, configuration, log)
         # the random state of the caller does not change
         device = configuration.device
         stack.enter_context(torch.random.fork_rng([device] if device.type == "cuda" else []))
@@ -192,6 +194,14 @@ def _log_configuration(configuration: RunConfiguration, request: TrainRequest, l
     if request.out is not None:
         log(f"model file {request.out}, everything else in {request.folder}/, all settings in")
         log(f"  {request.folder}/settings.toml (for --config)")
+
+
+def _log_spelling_differences(pairs: InputPairs, configuration: RunConfiguration, log: Log) -> None:
+    if pairs.dev is None:
+        return
+    train, dev, data = pairs.profile, pairs.dev, configuration.settings.data
+    for warning in spelling_differences(train, dev.profile, dev.name, data):
+        log(f"warning: {warning}")
 
 
 def _log_training_data(

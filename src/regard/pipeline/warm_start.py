@@ -104,7 +104,7 @@ def _check_text(tree: Tree, own: Tree) -> None:
     fixed = [("text", name) for name in ("source", "target", "shared_vocabulary")]
     problems = [
         messages.other_text(f"{section}.{name}", tree[section][name], own[section][name])
-        for section, name in [*fixed, ("data", "normalization")]
+        for section, name in [*fixed, ("data", "normalization"), ("data", "source_case")]
         if isinstance(tree[section], dict) and tree[section][name] != own[section][name]
     ]
     if isinstance(tree["model"], dict) and "preset" in tree["model"]:

@@ -9,35 +9,46 @@ from typing import Any
 import anyio.to_thread
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
 
 from regard import __version__
 from regard.errors import InputError
 from regard.server import messages, static_files
 from regard.server.api_docs import api_docs_html
+from regard.server.cors import CORS_OPTIONS, check_origins
 from regard.server.limits import Limits
 from regard.server.messages import ROUTE_SUMMARIES
 from regard.server.middleware import RequestMiddleware
+from regard.server.model_registry import ModelSource
 from regard.server.openapi import WORK_PROBLEMS, openapi_document, request_body, responses
 from regard.server.problem_details import ProblemError, problem_response
 from regard.server.prometheus_metrics import ServerMetrics
 from regard.server.response_json import encode_json
-from regard.server.service import Service, describe_model
+from regard.server.service import Service
 from regard.server.static_files import CONTENT_TYPES, StaticFile, static_response
-from regard.translator import Translator
 
 # handlers write their JSON themselves, so the OpenAPI document gets their schemas from `responses`
 RAW_RESPONSE: dict[str, Any] = {"response_class": Response}
 
 
 def create_app(
-    translators: Mapping[str, Translator],
+    translators: Mapping[str, ModelSource],
     limits: Limits = Limits(),  # noqa: B008 (it is frozen)
     hosts: Collection[str] | None = None,
+    *,
+    allow_origins: Collection[str] = (),
+    log_texts: bool = False,
+    device: str = "auto",
 ) -> FastAPI:
-    """Return an app that serves models by name; `hosts` are the accepted Host headers."""
+    """Return an app that serves models by name: translators, or model files to load.
+
+    `hosts` are the accepted Host headers, None for any. `allow_origins` are the origins of pages of
+    other sites that may call the server. `log_texts` adds texts to the log.
+    """
     if not translators:
         raise InputError(messages.NO_MODELS)
-    service = Service(translators, limits)
+    check_origins(allow_origins)
+    service = Service(translators, limits, device=device, log_texts=log_texts)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -55,6 +66,8 @@ def create_app(
         lifespan=lifespan,
     )
     app.state.service = service
+    if allow_origins:
+        app.add_middleware(CORSMiddleware, allow_origins=list(allow_origins), **CORS_OPTIONS)
     app.add_middleware(
         RequestMiddleware, hosts=hosts, record_request=service.metrics.record_request
     )
@@ -67,9 +80,6 @@ def create_app(
 
 
 def _add_work_routes(app: FastAPI, service: Service) -> None:
-    descriptions = [describe_model(name, model) for name, model in service.translators.items()]
-    models = encode_json({"models": descriptions, "limits": asdict(service.limits)})
-
     @app.post(
         "/v1/translate",
         summary=ROUTE_SUMMARIES["translate"],
@@ -97,7 +107,8 @@ def _add_work_routes(app: FastAPI, service: Service) -> None:
         **RAW_RESPONSE,
     )
     async def list_models() -> Response:
-        return Response(models, media_type="application/json")
+        content = {"models": service.describe_models(), "limits": asdict(service.limits)}
+        return Response(encode_json(content), media_type="application/json")
 
 
 def _add_health_routes(app: FastAPI, service: Service) -> None:

@@ -35,11 +35,17 @@ class TranslationJob:
         self,
         translator: Translator,
         lines: Sequence[PreparedLine | ForcedPair],
+        sources: Sequence[PreparedLine],
         fields: ResponseFields,
     ) -> None:
         self.translator = translator
         self.lines = lines
         self.fields = fields
+        self.request_id = ""
+        self.sources = [one.line.text for one in sources]
+        self.source_tokens = sum(len(one.line.tokens) for one in sources)
+        self.output_tokens = 0
+        self.outputs: list[str] = [""] * len(lines)
         self.queued = deque(range(len(lines)))
         self.unfinished = len(lines)
         self.bytes = 0
@@ -212,6 +218,8 @@ class BatchWorker:
             self._fail(job, ProblemError(413, detail))
             return
         job.bytes += len(response)
+        job.output_tokens += len(translation.tokens)
+        job.outputs[index] = translation.text
         job.finish_line(index, response)
 
     def _fail(self, job: TranslationJob, error: Exception) -> None:
@@ -220,6 +228,7 @@ class BatchWorker:
         if isinstance(error, RegardError):
             error = ProblemError(422, str(error))
         elif not isinstance(error, ProblemError):
-            log.error(messages.LOG_LINE_FAILED, exc_info=error)
+            fields = {"request_id": job.request_id}
+            log.error(messages.LOG_LINE_FAILED, exc_info=error, extra={"fields": fields})
             error = ProblemError(500, messages.INTERNAL_ERROR)
         job.fail(error)

@@ -6,6 +6,8 @@ Descriptions of fields are in the schemas, help texts of metrics with the metric
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from regard.choices import printable
+
 APP_DESCRIPTION = "Translates sequences into sequences and returns the attention of each token."
 STATUS_DESCRIPTIONS = {
     200: "Success.",
@@ -52,6 +54,10 @@ API_DOCS_BOUNDS = {
 INTERNAL_ERROR = "An internal error occurred; the server log has the details. Try again later."
 LOG_REQUEST_FAILED = "a request failed with an internal error"
 LOG_LINE_FAILED = "a line failed with an internal error"
+LOG_RELOADED = "loaded a new version of a model"
+LOG_NOTHING_TO_RELOAD = "no model file has changed; nothing to reload"
+LOG_RELOAD_FAILED = "The reload failed, and the old models go on serving. {reason}"
+FILE_KEEPS_CHANGING = "it changed while it was loaded. Write it elsewhere, then rename it."
 CLIENT_DISCONNECTED = "The client disconnected before the response was ready."
 STOPPING = "The server is stopping."
 STOPPING_NO_REQUESTS = "The server is stopping and accepts no requests. Try again later."
@@ -211,7 +217,13 @@ def response_too_large(limit: int, only_line: bool, field: str | None) -> str:
     return f"The response is larger than {limit:,} bytes. {remedy}."
 
 
-# the address to listen on
+# the address to listen on, and who may call
+
+
+def not_an_origin(origin: str) -> str:
+    """Say how an origin is written."""
+    text = printable(origin)
+    return f"allow-origin is {text}; it must be an origin such as https://example.org."
 
 
 def unknown_host(host: str) -> str:

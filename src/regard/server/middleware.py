@@ -1,4 +1,4 @@
-"""ASGI middleware around every request: Host check, security headers, metrics, error handling."""
+"""ASGI middleware around every request: Host check, headers, metrics, log, error handling."""
 
 import logging
 import time
@@ -9,6 +9,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from regard.server import messages
+from regard.server.logs import RequestRecord, log_request, new_request_id
 from regard.server.problem_details import problem_response
 
 log = logging.getLogger("regard.server")
@@ -49,6 +50,8 @@ class RequestMiddleware:
             await self.app(scope, receive, send)
             return
         start, status = time.perf_counter(), 0
+        record = RequestRecord(new_request_id(Headers(scope=scope).get("x-request-id")))
+        scope["regard.record"] = record
 
         async def send_with_headers(message: Message) -> None:
             nonlocal status
@@ -57,6 +60,7 @@ class RequestMiddleware:
                 headers = MutableHeaders(scope=message)
                 headers.update(SECURITY_HEADERS)
                 headers.setdefault("Cache-Control", "no-store")
+                headers["X-Request-ID"] = record.request_id
             await send(message)
 
         try:
@@ -66,12 +70,15 @@ class RequestMiddleware:
                 response = problem_response(421, messages.WRONG_HOST)
                 await response(scope, receive, send_with_headers)
         except Exception:
-            log.exception(messages.LOG_REQUEST_FAILED)
+            fields = {"request_id": record.request_id}
+            log.exception(messages.LOG_REQUEST_FAILED, extra={"fields": fields})
             if not status:
                 response = problem_response(500, messages.INTERNAL_ERROR)
                 await response(scope, receive, send_with_headers)
         finally:
-            self.record_request(_route(scope), status, time.perf_counter() - start)
+            seconds = time.perf_counter() - start
+            self.record_request(_route(scope), status, seconds)
+            log_request(scope, record, status, seconds)
 
     def _host_allowed(self, scope: Scope) -> bool:
         """Check the Host header, against DNS rebinding by pages of other sites."""

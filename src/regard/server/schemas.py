@@ -244,6 +244,7 @@ class TranslateResponse(BaseModel):
     """The translations of a request, in the order of its lines."""
 
     model: str
+    version: str | None = Field(None, description="Version of the model; see /v1/models.")
     translations: list[TranslatedLine]
 
 
@@ -252,12 +253,18 @@ class SideInfo(BaseModel):
 
     tokenizer: str
     symbols: int
+    case: Literal["keep", "lower", "upper"] = Field(
+        description="The case in which the model reads its sources; keep is that of the line."
+    )
 
 
 class ModelInfo(BaseModel):
     """A served model."""
 
     name: str
+    file: str | None = Field(description="Name of the model file; null if there is none.")
+    version: str | None = Field(description="The first 12 digits of sha256.")
+    sha256: str | None = Field(description="Digest of the model file.")
     attention: AttentionShape | None
     self_attention: SelfAttentionShapes
     source: SideInfo

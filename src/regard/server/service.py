@@ -2,10 +2,12 @@
 
 import asyncio
 import json
+import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, TypeVar, final
 
+import anyio.to_thread
 from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import Response
@@ -14,6 +16,8 @@ from regard.errors import RegardError
 from regard.server import messages
 from regard.server.batch_worker import BatchWorker, TranslationJob
 from regard.server.limits import Limits
+from regard.server.logs import record_of
+from regard.server.model_registry import ModelRegistry, ModelSource, ServedModel
 from regard.server.problem_details import ProblemError
 from regard.server.prometheus_metrics import ServerMetrics
 from regard.server.request_body import client_disconnected, read_body, wait_for_disconnect
@@ -27,19 +31,65 @@ LINES_PER_TURN = 16
 
 Body = TypeVar("Body", TranslateRequest, RescoreRequest)
 
+log = logging.getLogger("regard.server")
+
 
 @final
 class Service:
     """Models by name, and the one worker that runs them."""
 
-    def __init__(self, translators: Mapping[str, Translator], limits: Limits) -> None:
-        self.translators = dict(translators)
+    def __init__(
+        self,
+        models: Mapping[str, ModelSource],
+        limits: Limits,
+        *,
+        device: str = "auto",
+        log_texts: bool = False,
+    ) -> None:
+        self.registry = ModelRegistry(models, device)
         self.limits = limits
+        self.log_texts = log_texts
         self.metrics = ServerMetrics()
         self.worker = BatchWorker(limits, self.metrics.record_batch)
         self.metrics.queued_lines.set_function(lambda: self.worker.queued_lines)
         self.stopping = False
         self.open = 0
+        self._reload_requested = False
+        self._reloading = False
+
+    async def reload(self) -> None:
+        """Load changed model files beside the old models, then swap them; log what happened.
+
+        A running request keeps its model. A call during a reload makes it start once more.
+        """
+        self._reload_requested = True
+        if self._reloading:
+            return
+        self._reloading = True
+        try:
+            while self._reload_requested:
+                self._reload_requested = False
+                await anyio.to_thread.run_sync(self._reload, abandon_on_cancel=True)
+        finally:
+            self._reloading = False
+
+    def _reload(self) -> None:
+        try:
+            names = self.registry.reload()
+        except Exception as error:
+            reason = messages.one_line(str(error))
+            internal = None if isinstance(error, RegardError) else error
+            log.error(messages.LOG_RELOAD_FAILED.format(reason=reason), exc_info=internal)
+            return
+        for name in names:
+            fields = {"model": name, "version": self.registry.models[name].version}
+            log.info(messages.LOG_RELOADED, extra={"fields": fields})
+        if not names:
+            log.info(messages.LOG_NOTHING_TO_RELOAD)
+
+    def describe_models(self) -> list[dict[str, Any]]:
+        """Describe every model for `GET /v1/models`."""
+        return [describe_model(name, model) for name, model in self.registry.models.items()]
 
     async def translate(self, request: Request) -> Response:
         """Answer `POST /v1/translate`."""
@@ -68,16 +118,33 @@ class Service:
         try:
             async with asyncio.timeout(self.limits.seconds):
                 fields = _parse(schema, await read_body(request, self.limits.bytes))
-                name, translator = self._model(fields.model)
-                job = await read(translator, fields)
-                answers = await self._wait(request, job, name) if job.lines else []
+                name, model = self._model(fields.model)
+                job = await read(model.translator, fields)
+                job.request_id = record_of(request.scope).request_id
+                try:
+                    answers = await self._wait(request, job, name) if job.lines else []
+                finally:
+                    self._record(request, job, name, model)
         except TimeoutError:
             detail = messages.deadline_exceeded(self.limits.seconds)
             raise ProblemError(504, detail, {"Connection": "close"}) from None
         finally:
             self.open -= 1
-        head = encode_json({"model": name, "translations": []})[:-2]
+        version = {} if model.version is None else {"version": model.version}
+        head = encode_json({"model": name, **version, "translations": []})[:-2]
         return Response(b"".join((head, b",".join(answers), b"]}")), 200, None, "application/json")
+
+    def _record(self, request: Request, job: TranslationJob, name: str, model: ServedModel) -> None:
+        """Write into the log entry of a request what it asked for and got."""
+        fields = record_of(request.scope).fields
+        fields["model"] = name
+        if model.version is not None:
+            fields["version"] = model.version
+        fields["lines"] = len(job.lines)
+        fields["source_tokens"] = job.source_tokens
+        fields["tokens"] = job.output_tokens
+        if self.log_texts:
+            fields["sources"], fields["outputs"] = job.sources, job.outputs
 
     async def _wait(self, request: Request, job: TranslationJob, name: str) -> list[bytes]:
         """Wait for the worker; drop the lines if the client disconnects or the deadline passes."""
@@ -107,7 +174,7 @@ class Service:
         settings = fields.search_settings()
         self._refuse_search(translator, settings)
         prepared = await _prepare(translator, lines, settings | fields.call_options())
-        return TranslationJob(translator, prepared, _response_fields(fields))
+        return TranslationJob(translator, prepared, prepared, _response_fields(fields))
 
     async def _rescoring_job(
         self, translator: Translator, fields: RescoreRequest
@@ -121,18 +188,20 @@ class Service:
             self._check_tokens(translator, where, pair.target)
             if number % LINES_PER_TURN == 0:
                 await asyncio.sleep(0)
-        for number, line in enumerate(await _prepare(translator, sources, {}), start=1):
+        prepared = await _prepare(translator, sources, {})
+        for number, line in enumerate(prepared, start=1):
             if line.request is None:
                 raise ProblemError(422, messages.blank_source(number))
         pairs = [(pair.source, pair.target) for pair in fields.pairs]
-        return TranslationJob(translator, pairs, _response_fields(fields))
+        return TranslationJob(translator, pairs, prepared, _response_fields(fields))
 
-    def _model(self, name: str | None) -> tuple[str, Translator]:
+    def _model(self, name: str | None) -> tuple[str, ServedModel]:
+        models = self.registry.models
         if name is None:
-            return next(iter(self.translators.items()))
-        if name not in self.translators:
-            raise ProblemError(422, messages.unknown_model(name, self.translators))
-        return name, self.translators[name]
+            return next(iter(models.items()))
+        if name not in models:
+            raise ProblemError(422, messages.unknown_model(name, models))
+        return name, models[name]
 
     def _refuse_many(self, name: str, count: int) -> None:
         if count > self.limits.lines:
@@ -177,17 +246,25 @@ class Service:
             raise ProblemError(422, messages.temperature_too_low(temperature, MIN_TEMPERATURE))
 
 
-def describe_model(name: str, translator: Translator) -> dict[str, Any]:
-    """Describe a model for `GET /v1/models`."""
+def describe_model(name: str, model: ServedModel) -> dict[str, Any]:
+    """Describe a model for `GET /v1/models`; one that comes from no file has no version."""
+    translator = model.translator
     attention_shape = translator.models[0].decoder.attention_shape
     sides = {"source": translator.source, "target": translator.target}
     shapes = translator.self_attention_shapes._asdict()
     return {
         "name": name,
+        "file": None if model.path is None else model.path.name,
+        "version": model.version,
+        "sha256": model.sha256,
         "attention": _shape_json(attention_shape),
         "self_attention": {side: _shape_json(shape) for side, shape in shapes.items()},
         **{
-            name: {"tokenizer": side.tokenizer.kind, "symbols": len(side.vocabulary)}
+            name: {
+                "tokenizer": side.tokenizer.kind,
+                "symbols": len(side.vocabulary),
+                "case": side.case,
+            }
             for name, side in sides.items()
         },
         "parameters": sum(p.numel() for m in translator.models for p in m.parameters()),

@@ -1,8 +1,10 @@
 """The listening socket, uvicorn on it, and a graceful shutdown."""
 
+import asyncio
 import ctypes
 import errno
 import ipaddress
+import os
 import signal
 import socket
 import threading
@@ -116,6 +118,15 @@ def build_server(app: FastAPI) -> "GracefulServer":
     return GracefulServer(config, service)
 
 
+def _has_terminal() -> bool:
+    """Whether the process has a controlling terminal that is still open."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+    except OSError:
+        return False
+    return True
+
+
 @final
 class GracefulServer(uvicorn.Server):
     """Uvicorn that stops on a signal and then exits with status 0."""
@@ -123,6 +134,8 @@ class GracefulServer(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, service: Any) -> None:
         super().__init__(config)
         self.service = service
+        self.had_terminal = False
+        self.reloads: set[asyncio.Future[None]] = set()
 
     @contextmanager
     @override
@@ -133,11 +146,27 @@ class GracefulServer(uvicorn.Server):
             return
         signals = (signal.SIGINT, signal.SIGTERM)
         previous = {number: signal.signal(number, self.handle_exit) for number in signals}
+        hangup = getattr(signal, "SIGHUP", None)
+        if hangup is not None:
+            self.had_terminal = _has_terminal()
+            asyncio.get_running_loop().add_signal_handler(hangup, self._handle_hangup)
         try:
             yield
         finally:
+            if hangup is not None:
+                asyncio.get_running_loop().remove_signal_handler(hangup)
             for number, handler in previous.items():
                 signal.signal(number, handler)
+
+    def _handle_hangup(self) -> None:
+        """Reload the models, or stop if the terminal of the server was closed."""
+        if self.had_terminal and not _has_terminal():
+            self.handle_exit(signal.SIGHUP, None)
+        else:
+            task = asyncio.ensure_future(self.service.reload())
+            # the event loop itself keeps no task alive
+            self.reloads.add(task)
+            task.add_done_callback(self.reloads.discard)
 
     @override
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:

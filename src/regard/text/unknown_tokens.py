@@ -29,24 +29,33 @@ class UnknownToken:
 
 
 def unknown_tokens(
-    tokens: Sequence[str], ids: Sequence[int], processor: TextProcessor
+    tokens: Sequence[str], ids: Sequence[int], processor: TextProcessor, spelled: Sequence[str] = ()
 ) -> tuple[UnknownToken, ...]:
-    """Return the unknown tokens of a line, in order."""
+    """Return the unknown tokens of a line, in order; `spelled` are the tokens in their own case."""
+    spelled = spelled or tokens
     positions = [position for position, token_id in enumerate(ids) if token_id == UNKNOWN]
     variants = {tokens[i]: _known_variant(tokens[i], processor) for i in positions}
-    return tuple(UnknownToken(i, tokens[i], *variants[tokens[i]]) for i in positions)
+    return tuple(UnknownToken(i, spelled[i], *variants[tokens[i]]) for i in positions)
 
 
 def _known_variant(
     token: str, processor: TextProcessor
 ) -> tuple[str, Difference] | tuple[None, None]:
     """Return the first variant of a token that the model knows, and how it differs."""
-    text = processor.tokenizer.detokenize([token])
-    for variant, difference in _variants(text):
-        ids = processor.vocabulary.encode(processor.tokenizer.tokenize(variant))
-        if ids and UNKNOWN not in ids:
-            return variant, difference
-    return None, None
+
+    def is_known(text: str) -> bool:
+        ids = processor.vocabulary.encode(processor.tokenizer.tokenize(text))
+        return bool(ids) and UNKNOWN not in ids
+
+    return similar_text(processor.tokenizer.detokenize([token]), is_known)
+
+
+def similar_text(
+    text: str, is_known: Callable[[str], bool]
+) -> tuple[str, Difference] | tuple[None, None]:
+    """Return the first other spelling that is known, and how it differs."""
+    spellings = (pair for pair in _variants(text) if is_known(pair[0]))
+    return next(spellings, (None, None))
 
 
 def _variants(text: str) -> Iterator[tuple[str, Difference]]:

@@ -31,10 +31,14 @@ def split_pair(pair: Any, name: str) -> tuple[str, str | Sequence[str | None]]:
 
 @dataclass(frozen=True)
 class TokenizedLine:
-    """A line, its tokens and their ids, those that are unknown, and notes for the translation."""
+    """A line, its tokens and their ids, those that are unknown, and notes for the translation.
+
+    `tokens` are in the case of the line, `model_tokens` in the one that the model reads.
+    """
 
     text: str
     tokens: tuple[str, ...]
+    model_tokens: tuple[str, ...]
     ids: tuple[int, ...]
     notes: tuple[str, ...]
     unknown: tuple[UnknownToken, ...] = ()

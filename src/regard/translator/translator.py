@@ -342,8 +342,9 @@ class Translator:
         ids = tuple(self.source.vocabulary.encode(tokens))
         if ids and set(ids) == {UNKNOWN}:
             notes.append(messages.all_tokens_unknown())
-        unknown = unknown_tokens(tokens, ids, self.source)
-        return TokenizedLine(text, tuple(tokens), ids, tuple(notes), unknown)
+        spelled = self.source.original_case(tokens, text)
+        unknown = unknown_tokens(tokens, ids, self.source, spelled)
+        return TokenizedLine(text, tuple(spelled), tuple(tokens), ids, tuple(notes), unknown)
 
     def _request(
         self,
@@ -359,7 +360,7 @@ class Translator:
                 raise InputError(messages.invalid_pin(step, position, len(line.ids)))
         if pins and self.models[0].decoder.attention_shape is None:
             raise InputError(messages.pin_without_attention())
-        return SearchRequest(line.ids, prefix, dict(pins), line.tokens)
+        return SearchRequest(line.ids, prefix, dict(pins), line.model_tokens)
 
     def _best_translation(
         self, prepared: PreparedLine, hypotheses: Sequence[Hypothesis]

@@ -30,6 +30,7 @@ from regard.errors import ConfigError
 DEFAULTS = {
     DataConfig: {
         "normalization": "NFC",
+        "source_case": "keep",
         "max_source_length": 512,
         "max_target_length": 512,
         "dev_fraction": 0.05,

@@ -149,7 +149,7 @@ def test_every_setting_is_written_under_its_description():
 
 def test_a_written_file_begins_with_its_sections_in_order():
     lines = to_toml(MADE, comments=False).splitlines()
-    assert lines[:3] == ["[data]", 'normalization = "NFKC"', "max_source_length = 512"]
+    assert lines[:3] == ["[data]", 'normalization = "NFKC"', 'source_case = "keep"']
     assert [line for line in lines if line.startswith("[")] == [
         "[data]",
         "[text]",

@@ -3,6 +3,7 @@
 import json
 import random
 import unicodedata
+from dataclasses import replace
 
 import pytest
 from pipeline_cases import digits
@@ -160,8 +161,20 @@ def test_both_sides_can_share_a_vocabulary(tmp_path):
     made = prepared(
         tmp_path, [("ab", "bc"), ("ba", "cd")], dev=[("a", "b")], text={"shared_vocabulary": True}
     )
-    assert made.source == made.target
+    assert (made.source.case, made.target.case) == ("lower", "keep")
+    assert made.source == replace(made.target, case="lower")
     assert set(made.source.vocabulary.tokens[4:]) == set("abcd")
+
+
+def test_sources_are_read_in_one_case_and_targets_are_unchanged(tmp_path):
+    pairs, dev = [("aB", "Kl"), ("Ab", "kL")], [("AB", "Kl")]
+    made = prepared(tmp_path, pairs, dev=dev, data={"source_case": "lower"})
+    assert set(made.source.vocabulary.tokens[4:]) == set("ab")
+    assert set(made.target.vocabulary.tokens[4:]) == set("kKlL")
+    assert made.source.encode("AB") == made.source.encode("ab")
+    rows = [made.corpus[i][0].tolist() for i in range(2)] + [made.dev_corpus[0][0].tolist()]
+    assert rows == [made.source.encode("ab")] * 3
+    assert made.dev == [("AB", ["Kl"])]
 
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe"])

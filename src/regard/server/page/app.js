@@ -45,18 +45,22 @@ async function refresh(refusal = null, notice = "") {
   const { signal } = pendingRequest;
   const progressTimer = setTimeout(() => output.showProgress(true), PROGRESS_DELAY);
   try {
-    const otherLines = requests.translateOtherLines(signal, output.drawLineList).catch((error) => error);
+    const translateOthers = () => requests.translateOtherLines(signal, output.drawLineList).catch((error) => error);
+    const otherLines = translateOthers();
     const [received, unedited] = await Promise.all([requests.translateCurrentLine(signal), requests.translateUnedited(signal)]);
     if (signal.aborted) return;
+    const isReloaded = received.version !== (state.model.version ?? undefined);
+    if (isReloaded) await updateModels();
     const uneditedKey = `${settingsKey()}\n${currentLine()}`;
-    Object.assign(state, received, { unedited: unedited ?? received.translation, uneditedKey });
+    Object.assign(state, received.output, { unedited: unedited ?? received.output.translation, uneditedKey });
     if (refusal) banner.showError(refusal, true);
     else banner.showNotice(notice);
     output.draw();
     // tests wait for this counter
     byId("output").dataset.responses = Number(byId("output").dataset.responses ?? 0) + 1;
     output.announce(message("translated", state.translation.text || message("emptyOutput")));
-    const error = await otherLines;
+    // a reloaded model translates the other lines again
+    const error = (await otherLines) ?? (isReloaded ? await translateOthers() : null);
     if (error) throw error;
   } catch (error) {
     if (!signal.aborted && error.name !== "AbortError") handleError(error);
@@ -209,11 +213,21 @@ function setBeamSize(size) {
   byId("beam-size").value = String(size);
 }
 
+// Describe the models anew, after the server has reloaded one.
+async function updateModels() {
+  const { models } = await fetchModels();
+  state.models = models;
+  state.model = models.find(({ name }) => name === state.model.name) ?? state.model;
+  redrawTexts();
+}
+
 // Redraw all texts that scripts draw, after a change of language or model.
 function redrawTexts() {
   banner.redrawError();
   if (!state.model) return;
-  byId("model-facts").textContent = `${state.model.name} · ${message("facts", state.model)}`;
+  const { name, version } = state.model;
+  const parts = [name, ...(version ? [message("version", version)] : []), message("facts", state.model)];
+  byId("model-facts").textContent = parts.join(" · ");
   drawExamples(state.model, replaceText);
   drawCounter(state.lines, state.lineIndex, state.limits.characters);
   heatmaps.prepareControls(state.model, redrawOrRefresh);

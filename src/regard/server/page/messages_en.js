@@ -149,6 +149,7 @@ export const ENGLISH = {
     `${parameters.toLocaleString("en")} parameters · ` +
     `vocabulary: ${source.symbols.toLocaleString("en")} source tokens (${source.tokenizer}), ` +
     `${target.symbols.toLocaleString("en")} target tokens (${target.tokenizer})`,
+  version: (version) => `version ${version}`,
   retry: "Try again",
   busy: (seconds) => `The server is busy. The page tries again in ${seconds} s.`,
   unreachable: "The server cannot be reached. It may have been stopped.",

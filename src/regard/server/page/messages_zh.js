@@ -146,6 +146,7 @@ export const CHINESE = {
     `${parameters.toLocaleString("zh")} 个参数 · ` +
     `词表：源端 ${source.symbols.toLocaleString("zh")} 个词元（${source.tokenizer}），` +
     `目标端 ${target.symbols.toLocaleString("zh")} 个词元（${target.tokenizer}）`,
+  version: (version) => `版本 ${version}`,
   retry: "重试",
   busy: (seconds) => `服务器繁忙，本页将在 ${seconds} 秒后重试。`,
   unreachable: "无法连接服务器，它可能已停止。",

@@ -23,7 +23,7 @@ export const refusedLines = new LineCache();
 export const currentLine = () => state.lines[state.lineIndex] ?? "";
 // whether the output belongs to the current line
 export const isCurrent = () => state.translation?.source === currentLine();
-export const settingsKey = () => `${state.model.name}\n${state.beamSize}`;
+export const settingsKey = () => `${state.model.name}\n${state.model.version}\n${state.beamSize}`;
 
 // `edits` are those of the displayed translation; the history may hold newer ones.
 export function emptyOutput() {

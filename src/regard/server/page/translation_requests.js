@@ -34,8 +34,8 @@ export async function translateCurrentLine(signal) {
   const { current } = history();
   const request = requestBody(currentLine(), current);
   try {
-    const { translations } = await translate(request, requestOptions(signal));
-    return { request, translation: translations[0], edits: current };
+    const { translations, version } = await translate(request, requestOptions(signal));
+    return { output: { request, translation: translations[0], edits: current }, version };
   } catch (error) {
     // only this request's refusal may revert an edit
     error.causedByEdit = error.status === 422 && !edits.isEmpty(current);
