@@ -3,6 +3,7 @@
 import asyncio
 import shutil
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
@@ -234,7 +235,9 @@ def test_a_reloaded_model_is_described_anew(visit, tmp_path):
         page.write("1234")
         assert "attention: 1 layer, 2 heads" in page.text("#model-facts")
         shutil.copy(COMPAT / "bahdanau2015.regard", path)
-        asyncio.run(app.state.service.reload())
+        # the browser's event loop runs in this thread
+        with ThreadPoolExecutor() as threads:
+            threads.submit(asyncio.run, app.state.service.reload()).result()
         page.write("1234\n9870")
         assert "attention: 1 layer, 1 head " in page.text("#model-facts")
         assert page.text() == "0789"
