@@ -87,7 +87,7 @@ def _pre(example: Any) -> str:
 def _json(example: Any) -> str:
     """Write JSON with a field per line, but each innermost list on one line; docs.js does too."""
     text = json.dumps(example, ensure_ascii=False, indent=1)
-    return re.sub(r"\[[^\[\]{}]*\]", lambda found: f"[{' '.join(found[0][1:-1].split())}]", text)
+    return re.sub(r"\[[^\[\]{}]*\]", lambda match: f"[{' '.join(match[0][1:-1].split())}]", text)
 
 
 def _content(content: JsonObject) -> str:

@@ -35,6 +35,7 @@ DEFAULTS = {
         "max_target_length": 512,
         "dev_fraction": 0.05,
         "max_dev_sources": 2000,
+        "max_examples": 5,
     },
     TextConfig: {
         "source": "characters",

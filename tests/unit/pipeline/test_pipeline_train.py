@@ -20,7 +20,7 @@ from regard.models import PRESETS
 from regard.pipeline import TrainRequest
 from regard.pipeline import run as run_order
 from regard.pipeline.pairs_source import PairsSource
-from regard.pipeline.validation import Validator, example_pairs
+from regard.pipeline.validation import Validator
 
 METRICS = MetricName.__args__
 
@@ -315,16 +315,6 @@ def test_a_model_file_has_its_settings_but_no_path_or_time(tmp_path):
     content = out.read_bytes()
     assert b"secret" not in content
     assert str(tmp_path).encode() not in content
-
-
-def test_examples_go_from_short_to_long_and_leave_out_long_lines():
-    dev = [("é" * length, ("x", "y")) for length in (9, 3, 101, 5, 1, 7)]
-    lengths = [len(one["source"]) for one in example_pairs(dev, 3)]
-    assert lengths == [1, 5, 9]
-    assert example_pairs([*dev, ("", ("z" * 101,))], 3) == example_pairs(dev, 3)
-    assert example_pairs(dev, 9)[0] == {"source": "é", "target": "x"}
-    assert example_pairs(dev, 0) == []
-    assert quick(data={"max_examples": 0}).summary["examples"] == []
 
 
 @pytest.mark.parametrize(
