@@ -63,5 +63,8 @@ def _remedy(token: "UnknownToken") -> str:
     """Return the setting that makes a model read a token as the similar one."""
     if token.difference == "case":
         return "data.source_case=lower"
-    composed = unicodedata.normalize("NFC", token.token) == token.similar
-    return f"data.normalization={'NFC' if composed else 'NFKC'}"
+    texts = token.token, token.similar or ""
+    for form in ("NFC", "NFKC"):
+        if len({unicodedata.normalize(form, text) for text in texts}) == 1:
+            return f"data.normalization={form}"
+    return "data.normalization=NFKC --set data.source_case=lower"
