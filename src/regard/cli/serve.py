@@ -81,7 +81,7 @@ def serve(
         stall_seconds=stall_seconds,
     )
     limits = Limits(**limit_options)
-    _check(models, port)
+    _check_arguments(models, port)
     from regard.server import uvicorn_server
     from regard.server.app import create_app
 
@@ -94,7 +94,7 @@ def serve(
         uvicorn_server.serve(app, listener, lambda: _print_url(list(translators), url))
 
 
-def _check(models: Sequence[Path], port: str) -> None:
+def _check_arguments(models: Sequence[Path], port: str) -> None:
     if int(port) > 65535:
         raise ConfigError("serve", [messages.port_too_high(port)])
     if missing := [name for name in REQUIRED_PACKAGES if find_spec(name) is None]:
