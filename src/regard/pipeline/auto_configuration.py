@@ -71,8 +71,8 @@ def auto_configure(
     On a GPU, models are wider and train for longer in the same time.
     """
     if non_sections := [section for section in explicit if not isinstance(explicit[section], dict)]:
-        problems = [messages.not_a_section(x, explicit[x]) for x in non_sections]
-        raise ConfigError("settings", problems)
+        section_problems = [messages.not_a_section(x, explicit[x]) for x in non_sections]
+        raise ConfigError("settings", section_problems)
     tree = {section: dict(explicit.get(section, {})) for section in (*SECTIONS, *explicit)}
     reasons = [
         setting
