@@ -185,14 +185,14 @@ function clear() {
 }
 
 // What the token rows, the heatmaps and the edits have in common.
-function drawingContext() {
+function outputData() {
   const { removed, added } = tokenDiff(state.unedited.tokens, state.translation.tokens);
   const changed = edits.isEmpty(state.edits) ? new Set() : added;
   return { translation: state.translation, changed, removed, open: openTokenMenu };
 }
 
 function drawHeatmaps() {
-  if (isCurrent()) heatmaps.drawPanel({ ...drawingContext(), model: state.model, pins: state.edits.pins, pin: togglePin });
+  if (isCurrent()) heatmaps.drawPanel({ ...outputData(), model: state.model, pins: state.edits.pins, pin: togglePin });
 }
 
 function draw() {
@@ -203,8 +203,8 @@ function draw() {
   byId("translation").textContent = translation.text || message("emptyOutput");
   byId("score").textContent = scoreText(translation, unedited, state.edits);
   byId("notes").replaceChildren(...(translation.notes ?? []).map((note) => element("li", { lang: "en" }, note)));
-  drawEdits({ history: history(), current: state.edits, unedited, change: changeEdits, ...drawingContext() });
-  drawTokenRows(byId("tokens"), { ...drawingContext(), point: (place) => heatmaps.pointAt(place) });
+  drawEdits({ history: history(), current: state.edits, unedited, change: changeEdits, ...outputData() });
+  drawTokenRows(byId("tokens"), { ...outputData(), point: (place) => heatmaps.pointAt(place) });
   drawHeatmaps();
   drawNbestOutputs();
   drawSearchTree();
