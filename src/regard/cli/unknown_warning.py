@@ -5,7 +5,6 @@ import unicodedata
 from typing import TYPE_CHECKING, final
 
 from regard.cli import messages
-from regard.terminal_text import visible_token
 
 if TYPE_CHECKING:
     from regard.text.unknown_tokens import UnknownToken
@@ -41,6 +40,8 @@ class UnknownWarning:
 
     def print(self) -> None:
         """Print the warning on stderr, if any token is unknown."""
+        from regard.terminal_text import visible_token
+
         if not self.counts:
             return
         ranked = sorted(self.counts, key=lambda token: -self.counts[token])
@@ -53,6 +54,8 @@ class UnknownWarning:
         print(*sentences, sep="\n", file=sys.stderr)
 
     def _describe(self, token: str) -> str:
+        from regard.terminal_text import visible_token
+
         if self.lines == 1:
             return visible_token(token)
         more = self.counts[token] - len(self.places[token])
