@@ -47,7 +47,7 @@ def training_row(env: BenchmarkEnvironment, kind: str) -> BenchmarkRow:
         kind
     ]
     competitors = (OPENNMT, EOLE) if kind == "additive" else (OPENNMT, EOLE, FAIRSEQ)
-    installed, missing = env.installed(
+    competitor_contenders, missing = env.installed(
         competitors, lambda competitor: _train_competitor(env, competitor, kind, updates)
     )
     extra = [_bucketed_baseline(env, kind, dataset, updates)]
@@ -64,7 +64,11 @@ def training_row(env: BenchmarkEnvironment, kind: str) -> BenchmarkRow:
         f"{models[kind]}, batch 64, {env.threads} threads",
         "tokens/s",
         Contender(BASELINE, lambda: _train_baseline(env, kind, dataset, updates)),
-        (Contender(REGARD, _regard_training(env, kind, dataset, updates)), *installed, *extra),
+        (
+            Contender(REGARD, _regard_training(env, kind, dataset, updates)),
+            *competitor_contenders,
+            *extra,
+        ),
         {TRAINING: Target(threshold, FASTEST, aim)},
         missing=missing,
         rounds=env.rounds or 2,
@@ -78,46 +82,50 @@ def _training_measurement(program: CompletedProgram, marks: list[ProgressMark]) 
 
 
 def _train_baseline(
-    env: BenchmarkEnvironment, kind: str, dataset: BenchmarkDataset, counted: int, *options: str
+    env: BenchmarkEnvironment,
+    kind: str,
+    dataset: BenchmarkDataset,
+    timed_updates: int,
+    *options: str,
 ) -> Measurement:
-    updates = str(WARMUP_UPDATES + counted)
+    updates = str(WARMUP_UPDATES + timed_updates)
     command = [*PROGRAM, "train", kind, dataset.folder, "--updates", updates, *options]
     program = follow(command, threads=env.threads, folder=ROOT).check(BASELINE)
     return _training_measurement(program, read_json_marks(program))
 
 
 def _bucketed_baseline(
-    env: BenchmarkEnvironment, kind: str, dataset: BenchmarkDataset, counted: int
+    env: BenchmarkEnvironment, kind: str, dataset: BenchmarkDataset, timed_updates: int
 ) -> Contender:
     """Return the baseline with batches of similar lengths, as in most competitors."""
     return Contender(
         f"{BASELINE}, bucketed",
-        lambda: _train_baseline(env, kind, dataset, counted, "--bucketed"),
+        lambda: _train_baseline(env, kind, dataset, timed_updates, "--bucketed"),
         extra=True,
     )
 
 
 def _regard_training(
-    env: BenchmarkEnvironment, kind: str, dataset: BenchmarkDataset, counted: int
+    env: BenchmarkEnvironment, kind: str, dataset: BenchmarkDataset, timed_updates: int
 ) -> Callable[[], Measurement]:
     def measure() -> Measurement:
         out = env.work / "regard" / f"{kind}-{dataset.name}-timed.regard"
         files = dataset.pairs("train"), dataset.pairs("one"), out
-        updates, settings = WARMUP_UPDATES + counted, training_settings(kind, dataset)
+        updates, settings = WARMUP_UPDATES + timed_updates, training_settings(kind, dataset)
         return _training_measurement(*follow_training(settings, files, updates, env.threads))
 
     return measure
 
 
 def _train_competitor(
-    env: BenchmarkEnvironment, competitor: Competitor, kind: str, counted: int
+    env: BenchmarkEnvironment, competitor: Competitor, kind: str, timed_updates: int
 ) -> Measurement:
     dataset = env.dataset("mt" if kind == "transformer" else "g2p")
     setup = env.setup(competitor, f"{kind}-timed", dataset)
     if competitor is FAIRSEQ:
-        program = fairseq.train(setup, kind, WARMUP_UPDATES + counted)
+        program = fairseq.train(setup, kind, WARMUP_UPDATES + timed_updates)
         return _training_measurement(program, fairseq.read_marks(program))
-    program = opennmt.train(competitor, setup, kind, WARMUP_UPDATES + counted)
+    program = opennmt.train(competitor, setup, kind, WARMUP_UPDATES + timed_updates)
     return _training_measurement(program, opennmt.read_marks(program))
 
 
@@ -125,7 +133,7 @@ def decoding_row(env: BenchmarkEnvironment, kind: str) -> BenchmarkRow:
     """Return the row that decodes 500 words in batches of 32 with briefly trained models."""
     dataset = env.dataset("g2p")
     competitors = (OPENNMT, EOLE) if kind == "additive" else (OPENNMT, EOLE, CTRANSLATE2)
-    installed, missing = env.installed(
+    competitor_contenders, missing = env.installed(
         competitors, lambda competitor: _decode_competitor(env, competitor, kind, dataset)
     )
     target = Target(3.0, OPENNMT.name) if kind == "additive" else Target(1.0, CTRANSLATE2.name)
@@ -135,7 +143,7 @@ def decoding_row(env: BenchmarkEnvironment, kind: str) -> BenchmarkRow:
         f"500 words to phonemes, batch 32, {name}, {env.threads} threads",
         "words/s",
         Contender(BASELINE, lambda: _decode_baseline(env, kind, dataset)),
-        (Contender(REGARD, lambda: _decode_regard(env, kind, dataset)), *installed),
+        (Contender(REGARD, lambda: _decode_regard(env, kind, dataset)), *competitor_contenders),
         dict.fromkeys(SEARCHES, target),
         missing=missing,
         rounds=env.rounds or 2,
@@ -199,29 +207,29 @@ def trained_competitor(
 def startup_row(env: BenchmarkEnvironment) -> BenchmarkRow:
     """Return the row that prints help and translates one line, each in a new process."""
     dataset = env.dataset("g2p")
-    installed, missing = env.installed(
+    competitor_contenders, missing = env.installed(
         (OPENNMT, EOLE), lambda competitor: _start_competitor(env, competitor, dataset)
     )
     import_torch = [sys.executable, "-c", "import torch"]
 
-    def start_baseline() -> Measurement:
+    def measure_baseline_startup() -> Measurement:
         seconds = follow(import_torch, threads=env.threads).check(BASELINE).seconds
         return Measurement({"help": seconds, "one line": seconds})
 
-    def start_regard() -> Measurement:
+    def measure_regard_startup() -> Measurement:
         model, line = trained_model(env, "additive", dataset), dataset.lines("one", "source")[0]
         help_ = follow([*COMMAND, "--help"], threads=env.threads).check(REGARD)
         command = [*COMMAND, "translate", model, "--text", line]
-        one = follow(command, threads=env.threads).check(REGARD)
-        figures = {"help": help_.seconds, "one line": one.seconds}
-        return Measurement(figures, one.other_cores, one.peak_bytes)
+        translate_run = follow(command, threads=env.threads).check(REGARD)
+        figures = {"help": help_.seconds, "one line": translate_run.seconds}
+        return Measurement(figures, translate_run.other_cores, translate_run.peak_bytes)
 
     return BenchmarkRow(
         "start",
         "the command line's help; a cold start that translates one line; baseline: import torch",
         "s",
-        Contender(BASELINE, start_baseline),
-        (Contender(REGARD, start_regard), *installed),
+        Contender(BASELINE, measure_baseline_startup),
+        (Contender(REGARD, measure_regard_startup), *competitor_contenders),
         {"help": Target(0.3), "one line": Target(2.5)},
         higher_is_better=False,
         missing=missing,
@@ -237,6 +245,6 @@ def _start_competitor(
         command = [competitor.program(env.competitors, "eole"), "predict"]
     help_ = follow([*command, "--help"], threads=env.threads).check(competitor.name)
     setup = trained_competitor(env, competitor, "additive", dataset)
-    one = opennmt.translate(competitor, setup, "one", 1)
-    figures = {"help": help_.seconds, "one line": one.seconds}
-    return Measurement(figures, one.other_cores, one.peak_bytes)
+    translate_run = opennmt.translate(competitor, setup, "one", 1)
+    figures = {"help": help_.seconds, "one line": translate_run.seconds}
+    return Measurement(figures, translate_run.other_cores, translate_run.peak_bytes)

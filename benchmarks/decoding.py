@@ -47,7 +47,9 @@ class ReferenceBeamSearch:
             finished += [
                 (words, total / (len(words) + 1) ** self.penalty) for words, total in ended
             ]
-            unfinished = [one for one in ranked if one[1] != EOS][: self.W]
+            unfinished = [continuation for continuation in ranked if continuation[1] != EOS][
+                : self.W
+            ]
             live = [((*live[row][0], word), total) for row, word, total in unfinished]
             rows = torch.tensor([row for row, _, _ in unfinished], dtype=torch.long)
             state, memory = state.gather(rows), memory.gather(rows)

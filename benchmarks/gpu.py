@@ -53,14 +53,15 @@ def attention_workload(contender: str, device: str, sizes: dict[str, int]) -> Wo
 def decoder_workload(contender: str, device: str, sizes: dict[str, int]) -> Workload:
     """Return a GRU whose old state is the query, over a whole line, forward and backward."""
     B, T, S, D = (sizes[letter] for letter in "BTSD")
-    words, memory = random_tensor(B, T, D, device=device), random_tensor(B, S, 2 * D, device=device)
+    embedded = random_tensor(B, T, D, device=device)
+    memory = random_tensor(B, S, 2 * D, device=device)
     grad = torch.randn(B, T, D, device=device)
     model = _regard_decoder(D) if contender == "regard" else BaselineDecoder(D, 2 * D, D)
     model = model.to(device)
-    parts = [words, memory, *(p for p in model.parameters() if p.requires_grad)]
+    parts = [embedded, memory, *(p for p in model.parameters() if p.requires_grad)]
 
     def workload() -> None:
-        outputs = model(words, memory)
+        outputs = model(embedded, memory)
         torch.autograd.grad(outputs, parts, grad, allow_unused=True)
 
     return workload
@@ -77,15 +78,15 @@ class BaselineDecoder(nn.Module):
         self.v = nn.Linear(hidden, 1, bias=False)
         self.cell = nn.GRUCell(embedding + memory, hidden)
 
-    def forward(self, words: Tensor, memory: Tensor) -> Tensor:
+    def forward(self, embedded: Tensor, memory: Tensor) -> Tensor:
         """Return every state."""
-        return self.unroll(words, memory)[0]
+        return self.unroll(embedded, memory)[0]
 
-    def unroll(self, words: Tensor, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def unroll(self, embedded: Tensor, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return every new state, every old state and every context."""
         keys, state = self.key(memory), torch.tanh(self.initial(memory[:, 0]))
         new, old, contexts = [], [], []
-        for word in words.unbind(1):
+        for word in embedded.unbind(1):
             scores = self.v(torch.tanh(keys + self.query(state)[:, None])).squeeze(2)
             context = torch.bmm(scores.softmax(1)[:, None], memory).squeeze(1)
             old.append(state)
@@ -108,12 +109,12 @@ def _regard_decoder(D: int) -> nn.Module:
             super().__init__()
             self.decoder = model.decoder
 
-        def forward(self, words: Tensor, memory: Tensor) -> Tensor:
+        def forward(self, embedded: Tensor, memory: Tensor) -> Tensor:
             mask = torch.ones(memory.shape[:2], dtype=torch.bool, device=memory.device)
             first = memory[:, 0, : memory.shape[2] // 2]
             encoder_output = EncoderOutput(memory, memory, mask, memory[:, -1], summary=first)
             start, state = self.decoder.start(encoder_output)
-            return self.decoder.unroll(state, words, start, need_weights=False)[1].new_state
+            return self.decoder.unroll(state, embedded, start, need_weights=False)[1].new_state
 
     return DecoderOnly()
 
@@ -131,9 +132,11 @@ class BaselineRNNsearch(nn.Module):
 
     def forward(self, source: Tensor, fed: Tensor) -> Tensor:
         """Return the logits of every position."""
-        memory, words = self.encoder(self.source(source))[0], self.target(fed)
-        _, old, contexts = self.decoder.unroll(words, memory)
-        maxout = self.readout(torch.cat([old, words, contexts], -1)).unflatten(-1, (-1, 2)).amax(-1)
+        memory, embedded = self.encoder(self.source(source))[0], self.target(fed)
+        _, old, contexts = self.decoder.unroll(embedded, memory)
+        maxout = (
+            self.readout(torch.cat([old, embedded, contexts], -1)).unflatten(-1, (-1, 2)).amax(-1)
+        )
         return self.out(maxout)
 
 

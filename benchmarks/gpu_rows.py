@@ -11,7 +11,7 @@ from benchmarks.datasets import BenchmarkDataset, all_words, write_pairs
 from benchmarks.environment import BenchmarkEnvironment
 from benchmarks.machine import ROOT
 from benchmarks.programs import CompletedProgram, follow
-from benchmarks.regard import NEVER, batch_tokens, follow_training, training_settings
+from benchmarks.regard import UNLIMITED, batch_tokens, follow_training, training_settings
 from benchmarks.rows import (
     BASELINE,
     REGARD,
@@ -102,8 +102,8 @@ def rnnsearch_row(env: BenchmarkEnvironment) -> BenchmarkRow:
         return Measurement(figures)
 
     def measure_baseline(precision: str) -> Measurement:
-        time = _measure_part(env, "baseline", "rnnsearch", precision).figures["eager"]
-        return Measurement({"reset before": time, "reset after": time})
+        milliseconds = _measure_part(env, "baseline", "rnnsearch", precision).figures["eager"]
+        return Measurement({"reset before": milliseconds, "reset after": milliseconds})
 
     return BenchmarkRow(
         "rnnsearch",
@@ -156,9 +156,9 @@ def _paper_settings(cell: str, precision: str) -> "Settings":
         optimizer="adadelta",
         learning_rate=1.0,
         label_smoothing=0.0,
-        max_steps=NEVER,
-        validate_every=NEVER,
-        save_every=NEVER,
+        max_steps=UNLIMITED,
+        validate_every=UNLIMITED,
+        save_every=UNLIMITED,
         report_every=10,
         metric="loss",
         device="cuda",

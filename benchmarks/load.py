@@ -140,8 +140,8 @@ async def _load(
             report.memory_sizes.append((time.perf_counter() - start, memory(pid)))
             await asyncio.sleep(0.25)
 
-    requests = (_client(port, bodies, seed, end, report) for seed in range(clients))
-    await asyncio.gather(watch_memory(), *requests)
+    client_loops = (_client(port, bodies, seed, end, report) for seed in range(clients))
+    await asyncio.gather(watch_memory(), *client_loops)
     report.seconds = time.perf_counter() - start
     return report
 

@@ -23,10 +23,12 @@ VARIABLES = {"TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": "1"}
 def read_marks(program: CompletedProgram) -> list[ProgressMark]:
     """Read a mark for every tenth update; a line holds the mean tokens of the last ten."""
     matches = [(when, STEP.search(line)) for when, line in program.lines]
-    means = [(when, int(match[1]), int(match[2])) for when, match in matches if match is not None]
+    progress_lines = [
+        (when, int(match[1]), int(match[2])) for when, match in matches if match is not None
+    ]
     tokens = 0
     marks = []
-    for when, step, mean in means:
+    for when, step, mean in progress_lines:
         tokens += REPORT_EVERY * mean
         marks.append((step, when, tokens))
     return sort_marks(marks)

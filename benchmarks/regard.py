@@ -28,7 +28,7 @@ COMMAND = (sys.executable, "-c", "import sys; from regard.cli import main; sys.e
 """The command line; it also works if regard is not installed but on the path."""
 
 ROWS = 64
-NEVER = 1_000_000
+UNLIMITED = 1_000_000
 STEP = re.compile(r"^step (\d+)/.*tokens/s")
 
 
@@ -68,7 +68,7 @@ def _encoder(cell: str = "gru_before") -> Any:
 
 
 def training_settings(
-    kind: str, dataset: BenchmarkDataset, updates: int = NEVER, report_every: int = 10
+    kind: str, dataset: BenchmarkDataset, updates: int = UNLIMITED, report_every: int = 10
 ) -> "Settings":
     """Return the settings of a run on a data set, with batches of 64 lines on average."""
     from regard.config.settings import DataConfig, SearchConfig, Settings, TextConfig, TrainConfig
@@ -88,8 +88,8 @@ def training_settings(
             learning_rate=5e-4 if kind == "transformer" else 1e-3,
             label_smoothing=0.0,
             max_steps=updates,
-            validate_every=NEVER,
-            save_every=NEVER,
+            validate_every=UNLIMITED,
+            save_every=UNLIMITED,
             report_every=report_every,
             metric="loss",
             device="cpu",

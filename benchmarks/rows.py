@@ -144,11 +144,11 @@ def _absolute_verdict(row: BenchmarkRow, target: Target, figure: float) -> tuple
 
 
 def _verdict(reached: bool, text: str, share: float, target: Target, unit: str) -> tuple[bool, str]:
-    threshold = f"{format_number(target.threshold)}{unit}"
+    threshold_text = f"{format_number(target.threshold)}{unit}"
     aim = "" if target.aim is None else f" (aim {format_number(target.aim)}{unit})"
     if reached:
-        return True, f"reached: {text}, target {threshold}{aim}"
-    return False, f"not reached: {text}, target {threshold}{aim}; {1 - share:.0%} short"
+        return True, f"reached: {text}, target {threshold_text}{aim}"
+    return False, f"not reached: {text}, target {threshold_text}{aim}; {1 - share:.0%} short"
 
 
 def format_number(number: float) -> str:

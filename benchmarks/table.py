@@ -69,7 +69,7 @@ def draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
     if not panels:
         return
     heights = [1.2 + 0.34 * len(summary["contenders"]) for _, _, summary in panels]
-    picture, axes = pyplot.subplots(
+    plot, axes = pyplot.subplots(
         len(panels),
         1,
         figsize=(9, sum(heights)),
@@ -79,20 +79,20 @@ def draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
     )
     for axis, (row, figure, summary) in zip(axes[:, 0], panels, strict=True):
         _draw_panel(axis, row, figure, summary)
-    picture.savefig(path, dpi=120)
-    pyplot.close(picture)
+    plot.savefig(path, dpi=120)
+    pyplot.close(plot)
 
 
 def _draw_panel(axis: Any, row: dict[str, Any], figure: str, summary: dict[str, Any]) -> None:
     names = list(summary["contenders"])[::-1]
     ratios = [summary["contenders"][name]["ratio"] for name in names]
     medians = [ratio["median"] for ratio in ratios]
-    errors = [
+    error_bars = [
         [ratio["median"] - ratio["least"] for ratio in ratios],
         [ratio["most"] - ratio["median"] for ratio in ratios],
     ]
     colors = [_color(name) for name in names]
-    axis.barh(names, medians, color=colors, xerr=errors, ecolor="#555555", height=0.7)
+    axis.barh(names, medians, color=colors, xerr=error_bars, ecolor="#555555", height=0.7)
     axis.axvline(1.0, color="#333333", linewidth=0.8)
     widest = max(ratio["most"] for ratio in ratios)
     for position, name in enumerate(names):

@@ -46,7 +46,11 @@ def score_couplets(model: Path, dev: Path, device: str) -> dict[str, Any]:
         ),
         "character as in the reference": _percentage([a == b for a, b in characters]),
     }
-    attentions = [one.attention[:-1] for one in translations if one.attention is not None]
+    attentions = [
+        translation.attention[:-1]
+        for translation in translations
+        if translation.attention is not None
+    ]
     if attentions:
         diagonal = np.concatenate(
             [weights.argmax(axis=1) == np.arange(len(weights)) for weights in attentions]

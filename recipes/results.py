@@ -74,9 +74,9 @@ def _row(task: str, variant: str, logs: list[Log]) -> list[str]:
     row += list(PUBLISHED.get(task, {}).get(variant, ("", "")))
     size = logs[0].get("parameters")
     times = [log["seconds"] for log in logs if "seconds" in log]
-    others = max((log.get("concurrent_runs", 0) for log in logs), default=0)
-    concurrent = f", up to {others + 1} at once" if others else ""
-    duration = f"{round(mean(times))} s{concurrent}" if times else ""
+    num_concurrent = max((log.get("concurrent_runs", 0) for log in logs), default=0)
+    concurrency_text = f", up to {num_concurrent + 1} at once" if num_concurrent else ""
+    duration = f"{round(mean(times))} s{concurrency_text}" if times else ""
     return [*row, "" if size is None else f"{size:,}", duration]
 
 
@@ -107,13 +107,13 @@ def draw(variants: Mapping[str, list[Log]], label: str, out: Path) -> None:
 
     figure, axes = pyplot.subplots(figsize=(7, 4.2), layout="constrained")
     for name, logs in variants.items():
-        buckets = [one for one in logs[0]["dev"]["by length"] if one["lines"] >= MIN_LINES]
+        buckets = [bucket for bucket in logs[0]["dev"]["by length"] if bucket["lines"] >= MIN_LINES]
         if not buckets:
             continue
         metric = next(key for key in buckets[0] if key not in ("mean length", "lines"))
-        x = [one["mean length"] for one in buckets]
+        x = [bucket["mean length"] for bucket in buckets]
         style = "--" if name in FIXED_CONTEXT else "-"
-        axes.plot(x, [one[metric] for one in buckets], style, marker="o", label=name)
+        axes.plot(x, [bucket[metric] for bucket in buckets], style, marker="o", label=name)
     axes.set_xlabel("source length in tokens")
     axes.set_ylabel(label)
     axes.grid(alpha=0.3)

@@ -55,18 +55,28 @@ def g2p_by_language(logs: Logs, *, low_resource: bool) -> tuple[list[str], list[
     monolingual = PUBLISHED["g2p-monolingual"]
     names = sorted(name for name in monolingual if (name in LOW_RESOURCE) == low_resource)
     baseline = {name: float(monolingual[name][0]) for name in names}
-    table, best_row, best_seed = [], dict.fromkeys(names, 100.0), dict.fromkeys(names, 100.0)
+    table = []
+    lowest_row_error, lowest_seed_error = (dict.fromkeys(names, 100.0) for _ in range(2))
     for title, (task, ending) in G2P_ROWS.items():
-        errors = {name: seeds for name in names if (seeds := _errors(logs, task, name, ending))}
+        errors = {
+            name: seed_errors
+            for name in names
+            if (seed_errors := _errors(logs, task, name, ending))
+        }
         if not errors:
             continue
-        means = {name: mean(seeds) for name, seeds in errors.items()}
+        means = {name: mean(seed_errors) for name, seed_errors in errors.items()}
         table.append(_row(title, names, means, baseline))
         if task != TEACHERS:
-            best_row |= {name: min(best_row[name], error) for name, error in means.items()}
-            best_seed |= {name: min(best_seed[name], *seeds) for name, seeds in errors.items()}
-    table.append(_row("best single-model row", names, best_row, baseline))
-    table.append(_row("best seed of any row", names, best_seed, baseline))
+            lowest_row_error |= {
+                name: min(lowest_row_error[name], error) for name, error in means.items()
+            }
+            lowest_seed_error |= {
+                name: min(lowest_seed_error[name], *seed_errors)
+                for name, seed_errors in errors.items()
+            }
+    table.append(_row("best single-model row", names, lowest_row_error, baseline))
+    table.append(_row("best seed of any row", names, lowest_seed_error, baseline))
     table.append(_row("baseline", names, baseline, {}))
     return ["", *(name[:3] for name in names)], table
 
@@ -77,8 +87,8 @@ def _errors(logs: Logs, task: str, name: str, ending: str) -> list[float]:
         tags = [log["dev"]["exact by tag"] for log in logs.get(task, {}).get(ending, [])]
         return [100 - tag[name] for tag in tags if name in tag]
     if task == TEACHERS:
-        students = logs.get("g2p-distilled", {}).get(name, [])
-        return [100 - log["teachers"]["scores"][0]["value"] for log in students]
+        student_logs = logs.get("g2p-distilled", {}).get(name, [])
+        return [100 - log["teachers"]["scores"][0]["value"] for log in student_logs]
     return scores_of(logs.get(task, {}).get(name + ending, []), "dev", task)
 
 

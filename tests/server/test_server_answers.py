@@ -277,8 +277,8 @@ def test_models_describe_themselves_and_their_options(client, translators):
         expected = None if looks is None else {"layers": looks[0], "heads": looks[1]}
         assert model["attention"] == expected
         # ten and eleven letters, and the four symbols that every vocabulary begins with
-        assert model["source"] == {"tokenizer": "characters", "symbols": 14}
-        assert model["target"] == {"tokenizer": "characters", "symbols": 15}
+        assert model["source"] == {"tokenizer": "characters", "symbols": 14, "case": "keep"}
+        assert model["target"] == {"tokenizer": "characters", "symbols": 15, "case": "keep"}
         assert model["max_source_length"] == 20
         assert (model["search"]["max_length"], model["summary"]) == (9, {"seed": 1})
         weights = translators[model["name"]].models[0].state_dict().values()

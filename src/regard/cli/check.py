@@ -46,8 +46,8 @@ def check(
     parsed_columns = None if text_columns is None else Columns.parse(text_columns)
     dev_pairs = None if dev is None else list(read_pairs(str(dev), columns=parsed_columns))
     observer = _Observer()
-    findings = checker.check(observer.observe(pairs_source.scan()), dev=dev_pairs)
-    if not findings.pairs and findings.bad_lines.count == 1:
+    corpus_report = checker.check(observer.observe(pairs_source.scan()), dev=dev_pairs)
+    if not corpus_report.pairs and corpus_report.bad_lines.count == 1:
         # the file is missing or empty: one sentence says it all
         raise observer.first_errors[0]
     profile = observer.profile()
@@ -56,13 +56,13 @@ def check(
     automatic: Sequence[AutoSetting] = () if configuration is None else configuration.reasons
     warnings = _warnings(profile, dev_pairs or [], str(dev), configuration)
     if format_ == "json":
-        report = findings.to_json() | {
+        report = corpus_report.to_json() | {
             "chosen": {setting.name: setting.value for setting in automatic},
             "warnings": warnings,
         }
         print(json.dumps(report, ensure_ascii=False))
     else:
-        print(checker.render(findings), end="")
+        print(checker.render(corpus_report), end="")
         for warning in warnings:
             print(f"warning      {warning}")
         if automatic:
@@ -71,10 +71,10 @@ def check(
         raise DataError(pairs_source.name, None, problem)
     # --skip-bad-lines does not help if the file is truncated
     if format_ == "text" and not observer.ends_early:
-        extra: list[object] = [] if dev is None else ["--dev", dev]
-        extra += ["--skip-bad-lines"] if findings.bad_lines.count else []
-        options.hint("regard", "train", *options.pairs_arguments(pairs_source), *extra)
-    if findings.bad_lines.count:
+        train_options: list[object] = [] if dev is None else ["--dev", dev]
+        train_options += ["--skip-bad-lines"] if corpus_report.bad_lines.count else []
+        options.hint("regard", "train", *options.pairs_arguments(pairs_source), *train_options)
+    if corpus_report.bad_lines.count:
         raise typer.Exit(2)
 
 

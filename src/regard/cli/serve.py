@@ -103,7 +103,7 @@ def serve(
     files, without a pause. Each option may come from a variable: --max-lines from
     REGARD_MAX_LINES; the models from REGARD_MODELS.
     """
-    typed_limits = options.parse_settings(
+    limit_options = options.parse_settings(
         bytes=bytes_,
         lines=lines,
         characters=characters,
@@ -115,8 +115,8 @@ def serve(
         answer_bytes=answer_bytes,
         stall_seconds=stall_seconds,
     )
-    limits = Limits(**typed_limits)
-    files = _check(models, port)
+    limits = Limits(**limit_options)
+    files = _check_arguments(models, port)
     from regard.server import logs, uvicorn_server
     from regard.server.app import create_app
 
@@ -134,7 +134,7 @@ def serve(
         uvicorn_server.serve(app, listener, lambda: _print_url(list(files), url))
 
 
-def _check(models: Sequence[str], port: str) -> Mapping[str, Path]:
+def _check_arguments(models: Sequence[str], port: str) -> Mapping[str, Path]:
     """Return the model files by name; refuse what cannot work before anything is loaded."""
     if int(port) > 65535:
         raise ConfigError("serve", [messages.port_too_high(port)])

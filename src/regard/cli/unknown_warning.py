@@ -5,7 +5,6 @@ import unicodedata
 from typing import TYPE_CHECKING, final
 
 from regard.cli import messages
-from regard.terminal_text import visible_token
 
 if TYPE_CHECKING:
     from regard.text.unknown_tokens import UnknownToken
@@ -41,6 +40,8 @@ class UnknownWarning:
 
     def print(self) -> None:
         """Print the warning on stderr, if any token is unknown."""
+        from regard.terminal_text import visible_token
+
         if not self.counts:
             return
         ranked = sorted(self.counts, key=lambda token: -self.counts[token])
@@ -53,6 +54,8 @@ class UnknownWarning:
         print(*sentences, sep="\n", file=sys.stderr)
 
     def _describe(self, token: str) -> str:
+        from regard.terminal_text import visible_token
+
         if self.lines == 1:
             return visible_token(token)
         more = self.counts[token] - len(self.places[token])
@@ -63,5 +66,8 @@ def _remedy(token: "UnknownToken") -> str:
     """Return the setting that makes a model read a token as the similar one."""
     if token.difference == "case":
         return "data.source_case=lower"
-    composed = unicodedata.normalize("NFC", token.token) == token.similar
-    return f"data.normalization={'NFC' if composed else 'NFKC'}"
+    texts = token.token, token.similar or ""
+    for form in ("NFC", "NFKC"):
+        if len({unicodedata.normalize(form, text) for text in texts}) == 1:
+            return f"data.normalization={form}"
+    return "data.normalization=NFKC --set data.source_case=lower"

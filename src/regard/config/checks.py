@@ -116,8 +116,14 @@ def _problems(config: Any, name: str, hint: Any) -> Iterator[str]:
         if many and not isinstance(value, tuple):
             yield wrong_value(name, printable(value), must_be(hint))
         else:
-            wrong = [one for one in (value if many else (value,)) if one not in names]
-            yield from (_unknown_name(name, one, hint) for one in wrong if not _is_class(one, hint))
+            unknown_names = [
+                choice for choice in (value if many else (value,)) if choice not in names
+            ]
+            yield from (
+                _unknown_name(name, choice, hint)
+                for choice in unknown_names
+                if not _is_class(choice, hint)
+            )
     elif not _allowed(value, hint):
         yield wrong_value(name, printable(value), must_be(hint))
 

@@ -89,7 +89,7 @@ def batches_by_length(lengths: NDArray[Any], batch_tokens: int) -> tuple[list[In
 
 
 def choose_widths(widths: NDArray[Any], weights: NDArray[Any], max_count: int) -> NDArray[np.int64]:
-    """Return at most `most` of the widths, including the widest, that need the least padding.
+    """Return at most `max_count` of the widths, including the widest, that need the least padding.
 
     Each width is padded to the next selected one. If j is selected, the least padding of all widths
     up to j is a minimum over i, the one selected before it:
@@ -97,19 +97,21 @@ def choose_widths(widths: NDArray[Any], weights: NDArray[Any], max_count: int) -
     """
     distinct, inverse = np.unique(widths, return_inverse=True)
     counts = np.bincount(inverse, weights=weights)
-    count, total = np.cumsum(counts), np.cumsum(counts * distinct)
+    cumulative_count, cumulative_width = np.cumsum(counts), np.cumsum(counts * distinct)
     # i is a row, j a column
-    between = distinct * (count - count[:, None]) - (total - total[:, None])
+    between = distinct * (cumulative_count - cumulative_count[:, None]) - (
+        cumulative_width - cumulative_width[:, None]
+    )
     between[np.tri(len(distinct), dtype=bool)] = np.inf
-    cost, predecessors = distinct * count - total, []
+    cost, predecessors = distinct * cumulative_count - cumulative_width, []
     for _ in range(min(max_count, len(distinct)) - 1):
         through = cost[:, None] + between
         predecessors.append(through.argmin(axis=0))
         cost = through.min(axis=0)
-    path = [len(distinct) - 1]
+    selected = [len(distinct) - 1]
     for predecessor in reversed(predecessors):
-        path.append(int(predecessor[path[-1]]))
-    return distinct[path[::-1]]
+        selected.append(int(predecessor[selected[-1]]))
+    return distinct[selected[::-1]]
 
 
 def _by_length(
@@ -123,8 +125,8 @@ def _by_length(
     phase, 0 to 1, moves the borders: otherwise the same rows would share batches in every epoch.
     """
     tokens = np.bincount(target, weights=np.maximum(source, target) + 1)
-    before = (np.cumsum(tokens) - tokens) / tokens.sum()
-    strip = (before * 2 * np.sqrt(tokens.sum() / batch_tokens) + phase).astype(np.int64)
+    fraction_before = (np.cumsum(tokens) - tokens) / tokens.sum()
+    strip = (fraction_before * 2 * np.sqrt(tokens.sum() / batch_tokens) + phase).astype(np.int64)
     # skip the numbers of empty strips: neighbouring strips must alternate in direction
     strip = np.cumsum(np.diff(strip, prepend=0) > 0)[target]
     return np.lexsort((np.where(strip % 2, -source, source), strip))
@@ -132,12 +134,12 @@ def _by_length(
 
 def _batch_starts(widths: NDArray[Any], batch_tokens: int) -> list[int]:
     """Return where each batch but the first starts; batches are as large as the budget allows."""
-    cuts, start = [], 0
+    starts, start = [], 0
     while start < len(widths):
         # no more rows fit than if all were as wide as the first
-        most = max(1, batch_tokens // int(widths[start]))
-        widest = np.maximum.accumulate(widths[start : start + most])
+        max_rows = max(1, batch_tokens // int(widths[start]))
+        widest = np.maximum.accumulate(widths[start : start + max_rows])
         fits = np.arange(1, len(widest) + 1) * widest <= batch_tokens
         start += max(1, int(fits.sum()))
-        cuts.append(start)
-    return cuts[:-1]
+        starts.append(start)
+    return starts[:-1]

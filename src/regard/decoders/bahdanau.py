@@ -17,7 +17,7 @@ from regard.decoders.recurrent import (
     initial_memory_and_state,
     updated_coverage,
 )
-from regard.decoders.unrolling import explain_recurrence, score_parameters, why_not_one_op
+from regard.decoders.unrolling import explain_recurrence, score_parameters, why_not_fused
 from regard.nn.attention import Attention, Memory
 from regard.nn.cells import HiddenState
 from regard.nn.encoder_output import EncoderOutput
@@ -54,7 +54,7 @@ class BahdanauDecoder(Decoder[RecurrentState, Memory]):
     @override
     def why_stepwise(self) -> str | None:
         """Why `unroll` goes step by step; None if one op does it."""
-        return why_not_one_op(self.stack, self.attention)
+        return why_not_fused(self.stack, self.attention)
 
     @override
     def explain(self, call: kernels.Call) -> dict[str, kernels.Decision]:
@@ -137,5 +137,5 @@ class BahdanauDecoder(Decoder[RecurrentState, Memory]):
         )
         old_outputs = torch.cat([state.output[:, None], outputs[:, :-1]], dim=1)
         state = RecurrentState(state.position + previous.shape[1], (HiddenState(h, c),), h)
-        layer_weights = weights[:, :, None, None] if need_weights else None
-        return state, DecoderStep(old_outputs, outputs, weights @ memory.values, layer_weights)
+        attention_weights = weights[:, :, None, None] if need_weights else None
+        return state, DecoderStep(old_outputs, outputs, weights @ memory.values, attention_weights)

@@ -113,6 +113,6 @@ class ConvolutionalDecoder(Decoder[ConvolutionalState, Memory]):
             )
             h = (h + root_m * c) * 0.5**0.5
             weights.append(α)
-        all_weights = torch.stack(weights, dim=2)[:, :, :, None] if need_weights else None
+        attention_weights = torch.stack(weights, dim=2)[:, :, :, None] if need_weights else None
         next_state = ConvolutionalState(state.position + T, tuple(inputs))
-        return next_state, DecoderStep(None, self.leave(h), None, all_weights)
+        return next_state, DecoderStep(None, self.leave(h), None, attention_weights)

@@ -41,7 +41,7 @@ class CopiedInitialState(InitialState):
 
 
 @final
-class MappedInitialState(InitialState):
+class TanhInitialState(InitialState):
     """s_0 = tanh(W_s c), c the source's summary, each layer with its own W_s; an LSTM's c is 0."""
 
     def __init__(self, summary_size: int, hidden_size: int, num_layers: int) -> None:

@@ -19,7 +19,7 @@ from regard.decoders.recurrent import (
     initial_memory_and_state,
     updated_coverage,
 )
-from regard.decoders.unrolling import explain_recurrence, score_parameters, why_not_one_op
+from regard.decoders.unrolling import explain_recurrence, score_parameters, why_not_fused
 from regard.nn.attention import Attention, Memory
 from regard.nn.cells import HiddenState
 from regard.nn.encoder_output import EncoderOutput
@@ -63,7 +63,7 @@ class LuongDecoder(Decoder[RecurrentState, Memory]):
             return messages.COVERAGE if self.attention.uses_coverage else None
         if self.W_c is None:
             return messages.NOT_ATTENTIONAL
-        return why_not_one_op(self.stack, self.attention)
+        return why_not_fused(self.stack, self.attention)
 
     @override
     def explain(self, call: kernels.Call) -> dict[str, kernels.Decision]:
@@ -146,10 +146,11 @@ class LuongDecoder(Decoder[RecurrentState, Memory]):
         assert cell.op is not None  # noqa: S101
         score, keys = score_parameters(self.attention, memory.keys)
         # weights sum to 1, so a bias can be pooled; if nothing is visible, only the bias remains
-        all_hidden = ~memory.mask.any(dim=1, keepdim=True)
-        values = memory.values.masked_fill(all_hidden[..., None], 0.0)
+        nothing_visible = ~memory.mask.any(dim=1, keepdim=True)
+        values = memory.values.masked_fill(nothing_visible[..., None], 0.0)
         mask = memory.mask | (
-            all_hidden & (torch.arange(memory.mask.shape[1], device=all_hidden.device) == 0)
+            nothing_visible
+            & (torch.arange(memory.mask.shape[1], device=nothing_visible.device) == 0)
         )
         outputs, weights, h, c = kernels.move_then_look(
             kernels.linear(previous, W_y, bias=cell.W.bias),
@@ -165,13 +166,13 @@ class LuongDecoder(Decoder[RecurrentState, Memory]):
             F=F,
             R=R,
         )
-        weights = weights.masked_fill(all_hidden[..., None], 0.0)
+        weights = weights.masked_fill(nothing_visible[..., None], 0.0)
         old_outputs = torch.cat([state.output[:, None], outputs[:, :-1]], dim=1)
         state = RecurrentState(
             state.position + previous.shape[1], (HiddenState(h, c),), outputs[:, -1]
         )
-        layer_weights = weights[:, :, None, None] if need_weights else None
-        return state, DecoderStep(old_outputs, outputs, weights @ memory.values, layer_weights)
+        attention_weights = weights[:, :, None, None] if need_weights else None
+        return state, DecoderStep(old_outputs, outputs, weights @ memory.values, attention_weights)
 
     def _attend(
         self,

@@ -63,21 +63,21 @@ class TransformerDecoderBlock(nn.Module):
         """Transform the next T tokens; return them, the longer KV cache and the weights."""
         weights = None
 
-        def attend_to_tokens(x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
+        def apply_self_attention(x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
             nonlocal kv_cache
             kv_cache = self._extend(kv_cache, x)
             visible = causal_mask(x.shape[1], kv_cache.keys.shape[-2], x.device)
             return self.self_attention(x, kv_cache, visible=visible, need_weights=False)[0]
 
-        def attend_to_source(x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
+        def apply_cross_attention(x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
             nonlocal weights
             output, weights = self.cross_attention(
                 x, memory, forced_weights=forced_weights, need_weights=need_weights
             )
             return output
 
-        x = self.self_attention_residual(x, attend_to_tokens)
-        x = self.cross_attention_residual(x, attend_to_source)
+        x = self.self_attention_residual(x, apply_self_attention)
+        x = self.cross_attention_residual(x, apply_cross_attention)
         return self.feed_forward_residual(x, self.feed_forward), kv_cache, weights
 
     def _extend(self, kv_cache: Memory, x: Float[Tensor, "B T D"]) -> Memory:
@@ -122,9 +122,9 @@ class TransformerDecoder(Decoder[TransformerState, TransformerMemory]):
     def start(self, encoded: EncoderOutput) -> tuple[TransformerMemory, TransformerState]:
         blocks = [cast(TransformerDecoderBlock, block) for block in self.blocks]
         keys, values, mask = encoded.keys, encoded.values, encoded.mask
-        layers = tuple(b.cross_attention.remember(keys, values, mask) for b in blocks)
+        layers = tuple(block.cross_attention.remember(keys, values, mask) for block in blocks)
         empty = keys.new_zeros(keys.shape[0], 0, self.state_size)
-        caches = tuple(b.self_attention.remember(empty, empty, mask[:, :0]) for b in blocks)
+        caches = tuple(block.self_attention.remember(empty, empty, mask[:, :0]) for block in blocks)
         return TransformerMemory(layers), TransformerState(zero_position(encoded), caches)
 
     @override
@@ -165,6 +165,8 @@ class TransformerDecoder(Decoder[TransformerState, TransformerMemory]):
             )
             kv_caches.append(kv_cache)
             weights.append(α)
-        all_weights = torch.stack(weights, dim=1).permute(0, 3, 1, 2, 4) if need_weights else None
+        attention_weights = (
+            torch.stack(weights, dim=1).permute(0, 3, 1, 2, 4) if need_weights else None
+        )
         next_state = TransformerState(state.position + previous.shape[1], tuple(kv_caches))
-        return next_state, DecoderStep(None, self.norm(x), None, all_weights)
+        return next_state, DecoderStep(None, self.norm(x), None, attention_weights)

@@ -21,7 +21,7 @@ SUPPORTED_SCORES = BilinearScore | DotScore | ScaledDotScore | TanhScore
 """The scores of the recurrences in `kernels`."""
 
 
-def why_not_one_op(stack: RecurrentStack, attention: Attention) -> str | None:
+def why_not_fused(stack: RecurrentStack, attention: Attention) -> str | None:
     """Return why a decoder of these parts unrolls step by step; None if one op computes it."""
     if len(stack.layers) > 1:
         return messages.layers(len(stack.layers))

@@ -16,7 +16,7 @@ from typing_extensions import override
 from regard.decoders.bahdanau import BahdanauDecoder
 from regard.decoders.luong import LuongDecoder
 from regard.decoders.recurrent import RecurrentState
-from regard.decoders.unrolling import why_not_one_op
+from regard.decoders.unrolling import why_not_fused
 from regard.inference.fixed_row_matmul import FixedRowMatmul, tiles
 from regard.inference.fused_cell import FusedCell
 from regard.inference.step_decoder import FusedStepDecoder
@@ -229,7 +229,7 @@ def _readout_parts(model: Seq2Seq, decoder: BahdanauDecoder | LuongDecoder) -> _
 
 
 def _why_not(model: Seq2Seq, decoder: BahdanauDecoder | LuongDecoder) -> str | None:
-    if reason := why_not_one_op(decoder.stack, decoder.attention):
+    if reason := why_not_fused(decoder.stack, decoder.attention):
         return reason
     if model.target_embedding.positions is not None:
         return "its embedding has positions"

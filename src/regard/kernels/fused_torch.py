@@ -118,8 +118,8 @@ def lstm_scan(
     marks them and sets i to 0 and f to 1 exactly, whatever the other inputs are. PyTorch's LSTM
     does not run in bfloat16 on every CPU: every CPU computes it in the type of the weights.
     """
-    saturated = 1e4  # the sigmoid of ∓1e4 is 0 and 1 in every float type
-    i, rest = W.new_full((U.shape[1],), -saturated), W.new_zeros(2 * U.shape[1])
+    saturating_logit = 1e4  # the sigmoid of ∓1e4 is 0 and 1 in every float type
+    i, rest = W.new_full((U.shape[1],), -saturating_logit), W.new_zeros(2 * U.shape[1])
     hold = torch.cat([i, -i, rest])  # for i, f, g, o
     x = x if x.is_cuda else x.to(W.dtype)
     x = torch.cat([x, (~mask)[..., None].to(x.dtype)], dim=-1)

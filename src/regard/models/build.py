@@ -28,7 +28,7 @@ from regard.decoders.convolutional import ConvolutionalDecoder
 from regard.decoders.initial_state import (
     CopiedInitialState,
     InitialState,
-    MappedInitialState,
+    TanhInitialState,
     ZeroInitialState,
 )
 from regard.decoders.luong import LuongDecoder
@@ -219,7 +219,7 @@ def _initial_state(
 ) -> InitialState:
     if name == "tanh":
         assert summary_size is not None  # noqa: S101
-        return MappedInitialState(summary_size, hidden_size, num_layers)
+        return TanhInitialState(summary_size, hidden_size, num_layers)
     return CopiedInitialState() if name == "copy" else ZeroInitialState()
 
 

@@ -45,15 +45,15 @@ def cho2014(
     (Cho et al. 2014, "Learning Phrase Representations using RNN Encoder–Decoder".) The paper's
     decoder is a GRU of its own; with another cell or depth the context is joined to the embedding.
     """
-    shared: dict[str, Any] = {"hidden_size": hidden_size}
-    decoder: DecoderConfig = ChoDecoderConfig(**shared)
-    shared |= {"cell": cell, "num_layers": num_layers, "dropout": dropout}
+    layer_settings: dict[str, Any] = {"hidden_size": hidden_size}
+    decoder: DecoderConfig = ChoDecoderConfig(**layer_settings)
+    layer_settings |= {"cell": cell, "num_layers": num_layers, "dropout": dropout}
     if (cell, num_layers) != ("gru_before", 1):
-        decoder = PlainDecoderConfig(context_every_step=True, **shared)
+        decoder = PlainDecoderConfig(context_every_step=True, **layer_settings)
     return ModelConfig(
         source=EmbeddingConfig(size=embedding_size, dropout=dropout),
         target=EmbeddingConfig(size=embedding_size, dropout=dropout, zero_bos=True),
-        encoder=RecurrentEncoderConfig(bidirectional=bidirectional, **shared),
+        encoder=RecurrentEncoderConfig(bidirectional=bidirectional, **layer_settings),
         summary="tanh",
         decoder=decoder,
         readout=ReadoutConfig(
@@ -79,7 +79,7 @@ def sutskever2014(
     (Sutskever et al. 2014, "Sequence to Sequence Learning with Neural Networks".) Two directions
     have no single state to copy, so their summary is mapped.
     """
-    shared: dict[str, Any] = {
+    layer_settings: dict[str, Any] = {
         "cell": cell,
         "hidden_size": hidden_size,
         "num_layers": num_layers,
@@ -90,10 +90,12 @@ def sutskever2014(
         source=EmbeddingConfig(size=embedding_size, dropout=dropout),
         target=EmbeddingConfig(size=embedding_size, dropout=dropout),
         encoder=RecurrentEncoderConfig(
-            bidirectional=bidirectional, reversed_source=not bidirectional, **shared
+            bidirectional=bidirectional, reversed_source=not bidirectional, **layer_settings
         ),
         summary="last" if bidirectional else "none",
-        decoder=PlainDecoderConfig(initial_state="tanh" if bidirectional else "copy", **shared),
+        decoder=PlainDecoderConfig(
+            initial_state="tanh" if bidirectional else "copy", **layer_settings
+        ),
         readout=ReadoutConfig(bias=False, dropout=dropout),
     )
 
@@ -115,18 +117,18 @@ def bahdanau2015(
 
     (Bahdanau et al. 2015, "Neural Machine Translation by Jointly Learning to Align and Translate".)
     """
-    shared: dict[str, Any] = {"cell": cell, "hidden_size": hidden_size, "dropout": dropout}
+    layer_settings: dict[str, Any] = {"cell": cell, "hidden_size": hidden_size, "dropout": dropout}
     return ModelConfig(
         source=EmbeddingConfig(size=embedding_size, dropout=dropout),
         target=EmbeddingConfig(size=embedding_size, dropout=dropout),
         encoder=RecurrentEncoderConfig(
-            bidirectional=bidirectional, num_layers=num_layers, **shared
+            bidirectional=bidirectional, num_layers=num_layers, **layer_settings
         ),
         summary="backward" if bidirectional else "last",
         decoder=BahdanauDecoderConfig(
             attention=AttentionConfig(score=score, align_size=align_size, max_length=max_length),
             num_layers=num_layers,
-            **shared,
+            **layer_settings,
         ),
         readout=ReadoutConfig(
             kind="maxout",
@@ -156,7 +158,7 @@ def luong2015(
     (Luong et al. 2015, "Effective Approaches to Attention-based Neural Machine Translation".) Two
     directions have no single state to copy, so their summary is mapped.
     """
-    shared: dict[str, Any] = {
+    layer_settings: dict[str, Any] = {
         "cell": cell,
         "hidden_size": hidden_size,
         "num_layers": num_layers,
@@ -172,13 +174,13 @@ def luong2015(
     return ModelConfig(
         source=EmbeddingConfig(size=embedding_size, dropout=dropout),
         target=EmbeddingConfig(size=embedding_size, dropout=dropout),
-        encoder=RecurrentEncoderConfig(bidirectional=bidirectional, **shared),
+        encoder=RecurrentEncoderConfig(bidirectional=bidirectional, **layer_settings),
         summary="last" if bidirectional else "none",
         decoder=LuongDecoderConfig(
             initial_state="tanh" if bidirectional else "copy",
             attention=attention,
             input_feeding=input_feeding,
-            **shared,
+            **layer_settings,
         ),
         readout=ReadoutConfig(bias=False, dropout=dropout),
     )
@@ -200,7 +202,7 @@ def gehring2017(
     embedding = EmbeddingConfig(
         size=embedding_size, positions="learned", max_length=max_length, dropout=dropout
     )
-    shared: dict[str, Any] = {
+    layer_settings: dict[str, Any] = {
         "hidden_size": hidden_size,
         "num_layers": num_layers,
         "kernel_size": kernel_size,
@@ -209,8 +211,8 @@ def gehring2017(
     return ModelConfig(
         source=embedding,
         target=embedding,
-        encoder=ConvolutionalEncoderConfig(**shared),
-        decoder=ConvolutionalDecoderConfig(**shared),
+        encoder=ConvolutionalEncoderConfig(**layer_settings),
+        decoder=ConvolutionalDecoderConfig(**layer_settings),
         readout=ReadoutConfig(dropout=dropout),
     )
 
@@ -237,7 +239,7 @@ def vaswani2017(
         max_length=max_length,
         dropout=dropout,
     )
-    shared: dict[str, Any] = {
+    layer_settings: dict[str, Any] = {
         "model_size": model_size,
         "feed_forward_size": feed_forward_size,
         "num_heads": num_heads,
@@ -248,8 +250,8 @@ def vaswani2017(
     return ModelConfig(
         source=embedding,
         target=embedding,
-        encoder=TransformerEncoderConfig(**shared),
-        decoder=TransformerDecoderConfig(**shared),
+        encoder=TransformerEncoderConfig(**layer_settings),
+        decoder=TransformerDecoderConfig(**layer_settings),
         readout=ReadoutConfig(bias=False),
         tied_embeddings=tied_embeddings,
     )

@@ -154,11 +154,11 @@ class Attention(nn.Module):
                 )
                 return context, weights if need_weights else None
 
-        weights = force_weights(self._weights(query, memory, mask, past), forced_weights)
-        dropped = self.dropout(weights)
-        context = dropped @ memory.values
+        weights = force_weights(self._attention_weights(query, memory, mask, past), forced_weights)
+        weights_after_dropout = self.dropout(weights)
+        context = weights_after_dropout @ memory.values
         if self.relative is not None:
-            context = context + self.relative.values(dropped)
+            context = context + self.relative.values(weights_after_dropout)
         return context, weights if need_weights else None
 
     @property
@@ -202,7 +202,7 @@ class Attention(nn.Module):
         """Whether dropout acts on the weights now."""
         return self.training and self.dropout.p > 0
 
-    def _weights(
+    def _attention_weights(
         self,
         query: Float[Tensor, "*B T D"],
         memory: Memory,

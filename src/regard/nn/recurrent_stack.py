@@ -36,11 +36,11 @@ class RecurrentStack(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        lowest = make_cell(input_size)
-        self.hidden_size = lowest.hidden_size
+        first_layer = make_cell(input_size)
+        self.hidden_size = first_layer.hidden_size
         self.output_size = self.hidden_size * (2 if bidirectional else 1)
         above = [self.output_size] * (num_layers - 1)
-        self.cells = nn.ModuleList([lowest, *map(make_cell, above)])
+        self.cells = nn.ModuleList([first_layer, *map(make_cell, above)])
         self.backward_cells = nn.ModuleList(
             map(make_cell, [input_size, *above] if bidirectional else [])
         )
@@ -65,7 +65,7 @@ class RecurrentStack(nn.Module):
         for layer, (cell, state) in enumerate(zip(self.layers, states, strict=True)):
             x = self.dropout(x) if layer else x
             next_states.append(cell(x, state))
-            x = self._output(next_states[-1].h, x, layer)
+            x = self._add_residual(next_states[-1].h, x, layer)
         return x, tuple(next_states)
 
     def scan(
@@ -81,16 +81,18 @@ class RecurrentStack(nn.Module):
             else:
                 h, last = self.layers[layer].scan(x, state, mask)
             last_states.append(last)
-            x = self._output(h, x, layer)
+            x = self._add_residual(h, x, layer)
         return x, tuple(last_states)
 
     def explain(self, call: Call) -> Decision:
         """Return which implementation scans a sequence, and why."""
         forward = self.layers[0]
-        both = bidirectional_op(forward, self.backward_layers[0]) if self.backward_cells else None
-        return OPS[both or forward.scan_op].explain(call)
+        bidirectional_op_name = (
+            bidirectional_op(forward, self.backward_layers[0]) if self.backward_cells else None
+        )
+        return OPS[bidirectional_op_name or forward.scan_op].explain(call)
 
-    def _output(
+    def _add_residual(
         self, h: Float[Tensor, "B *T O"], x: Float[Tensor, "B *T I"], layer: int
     ) -> Float[Tensor, "B *T O"]:
         return h + x if self.residual and layer else h

@@ -71,8 +71,9 @@ def auto_configure(
 
     On a GPU, models are wider and train for longer in the same time.
     """
-    if wrong := [section for section in explicit if not isinstance(explicit[section], dict)]:
-        raise ConfigError("settings", [messages.not_a_section(x, explicit[x]) for x in wrong])
+    if non_sections := [section for section in explicit if not isinstance(explicit[section], dict)]:
+        section_problems = [messages.not_a_section(x, explicit[x]) for x in non_sections]
+        raise ConfigError("settings", section_problems)
     tree = {section: dict(explicit.get(section, {})) for section in (*SECTIONS, *explicit)}
     reasons = [
         setting
@@ -143,7 +144,7 @@ def _fill(tree: Tree, section: str, rules: Rules) -> list[AutoSetting]:
 
 def _text_rules(profile: CorpusProfile, tree: Tree) -> Rules:
     kinds = {}
-    shared = (
+    has_shared_vocabulary = (
         tree["text"].get("shared_vocabulary")
         or _section(tree, "model").get("tied_embeddings") == "all"
     )
@@ -153,12 +154,13 @@ def _text_rules(profile: CorpusProfile, tree: Tree) -> Rules:
     ):
         kind, reason = _choose_tokenizer(side, other)
         # a shared vocabulary needs one tokenizer: tags and marks may be on one side only
-        if name == "source" and side.is_tagged and other.mean_words <= 3 and not shared:
+        is_tagged = name == "source" and side.is_tagged and other.mean_words <= 3
+        if is_tagged and not has_shared_vocabulary:
             kind, reason = "tagged", f"every line ends in some of {len(side.tags):,} tags"
-        if kind == "whitespace" and not shared:
-            num_parts = side.num_phoneme_tokens
-            if num_parts <= 0.9 * len(side.words):
-                kind, reason = "phonemes", f"{reason}, {num_parts:,} without their marks"
+        if kind == "whitespace" and not has_shared_vocabulary:
+            num_phonemes = side.num_phoneme_tokens
+            if num_phonemes <= 0.9 * len(side.words):
+                kind, reason = "phonemes", f"{reason}, {num_phonemes:,} without their marks"
         kinds[name] = tree["text"].get(name, kind)
         yield name, kind, reason
         if kinds[name] in SUBWORDS:
@@ -176,9 +178,10 @@ def _text_rules(profile: CorpusProfile, tree: Tree) -> Rules:
         yield "shared_vocabulary", True, f"the sides share {overlap:.0%} of their characters"
 
 
-def _by_num_pairs(profile: CorpusProfile, steps: Mapping[int, T], beyond: T) -> T:
+def _by_num_pairs(profile: CorpusProfile, values_by_limit: Mapping[int, T], beyond: T) -> T:
     """Return the value of the first limit above the number of pairs."""
-    return next((value for limit, value in steps.items() if profile.pairs < limit), beyond)
+    values = (value for limit, value in values_by_limit.items() if profile.pairs < limit)
+    return next(values, beyond)
 
 
 def _choose_tokenizer(side: SideProfile, other: SideProfile) -> tuple[str, str]:
@@ -263,9 +266,10 @@ class _ModelSection:
 
     def problems(self) -> list[str]:
         """Say what is wrong with each size by itself, otherwise with all of them together."""
-        wrong = [unknown_setting(f"model.{k}", [f"model.{x}"]) for k, x in self.misspelled.items()]
-        wrong += [p for key, value in self.sizes.items() for p in self._size_problems(key, value)]
-        return wrong or [f"model: {problem}" for problem in self._preset_problems(self.sizes)]
+        misspelled = self.misspelled.items()
+        size_problems = [unknown_setting(f"model.{k}", [f"model.{x}"]) for k, x in misspelled]
+        size_problems += [p for k, x in self.sizes.items() for p in self._size_problems(k, x)]
+        return size_problems or [f"model: {p}" for p in self._preset_problems(self.sizes)]
 
     def _size_problems(self, key: str, value: Any) -> list[str]:
         hint = get_type_hints(self.make)[key]
@@ -343,8 +347,8 @@ def _train_rules(profile: CorpusProfile, tree: Tree, on_gpu: bool) -> Rules:
     sentences = _targets_are_sentences(profile, tree)
     num_batches, max_batch = (40, 2048) if sentences else (140, 4096)
     batch = min(max_batch, max(256, 64 * round(tokens / num_batches / 64)))
-    at_least = f", in at least {num_batches} batches" if batch > 256 else ""
-    yield "batch_tokens", batch, f"about {tokens:,.0f} tokens{at_least}"
+    batches_text = f", in at least {num_batches} batches" if batch > 256 else ""
+    yield "batch_tokens", batch, f"about {tokens:,.0f} tokens{batches_text}"
     explicit = tree["train"].get("batch_tokens", batch)
     batch = explicit if isinstance(explicit, int) and explicit > 0 else batch
     steps_per_epoch = max(1, round(tokens / batch))

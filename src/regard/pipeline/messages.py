@@ -29,7 +29,7 @@ SPELLINGS = {
     "width": "width (fullwidth or halfwidth)",
     "form": "Unicode form",
 }
-NEVER_WRITTEN = "No output can contain them. Bring both files to one case."
+NEVER_WRITTEN = "No output can have them. Bring both files to one case."
 BLANK_SIDE = "a side is blank; it must contain words. Leave the line out."
 PRESET_AT_WARM_START = (
     "model.preset is set; the model that training starts from has its own architecture. Leave it "
@@ -52,19 +52,16 @@ def stopped(*, resumable: bool) -> str:
 
 
 def spelling_difference(
-    name: str, side: str, difference: str, examples: Sequence[str], count: int, form: str
+    name: str, side: str, difference: str, examples: Sequence[str], count: int, settings: str
 ) -> str:
-    """Say which characters training has only in another spelling, and how to read both alike."""
+    """Say which characters training has only in another spelling, and what makes both alike."""
     times = f"{count:,} time{'s' * (count != 1)}"
     problem = (
         f"{name}: {side} characters that training has only in another {SPELLINGS[difference]}: "
         f"{', '.join(examples)} ({times})."
     )
-    if difference == "case":
-        folding = "Set data.source_case = lower to read both alike."
-        return f"{problem} {folding if side == 'source' else NEVER_WRITTEN}"
-    composing = "NFC" if difference == "form" and form == "none" else "NFKC"
-    return f"{problem} Set data.normalization = {composing} to make both alike."
+    remedy = f"Set {settings} to read both alike." if settings else NEVER_WRITTEN
+    return f"{problem} {remedy}"
 
 
 # requests

@@ -35,7 +35,7 @@ Indexers = tuple[TokenIndexer, TokenIndexer]
 
 @final
 @dataclass(frozen=True)
-class TrainingData:
+class PreprocessedData:
     """Training pairs as ids, validation pairs as ids and as lines."""
 
     source: TextProcessor
@@ -51,7 +51,7 @@ class TrainingData:
 
 def preprocess(
     folder: Path, pairs: InputPairs, settings: Settings, warm_start: WarmStart | None = None
-) -> TrainingData:
+) -> PreprocessedData:
     """Split, build vocabularies and encode into a folder; or open the data that match already."""
     recipe, metadata_path = _recipe(pairs, settings, warm_start), folder / "prepared.json"
     metadata = _read_metadata(metadata_path)
@@ -72,7 +72,7 @@ def _encode(
     settings: Settings,
     recipe: dict[str, Any],
     warm_start: WarmStart | None,
-) -> TrainingData:
+) -> PreprocessedData:
     split = _Split(pairs, settings)
     tokenizers = _make_tokenizers(split, settings, warm_start)
     indexers = _make_indexers(tokenizers, shared=settings.text.shared_vocabulary)
@@ -110,7 +110,7 @@ def _encode(
     }
     # written last: if it exists, everything else is complete
     write_text(folder / "prepared.json", json.dumps(metadata))
-    return TrainingData(source, target, corpus, dev_corpus, dev, tokens.left_out)
+    return PreprocessedData(source, target, corpus, dev_corpus, dev, tokens.left_out)
 
 
 @final
@@ -235,8 +235,8 @@ def _recipe(pairs: InputPairs, settings: Settings, warm_start: WarmStart | None)
     return json.loads(json.dumps(recipe))
 
 
-def _open_folder(folder: Path, metadata: dict[str, Any]) -> TrainingData:
-    return TrainingData(
+def _open_folder(folder: Path, metadata: dict[str, Any]) -> PreprocessedData:
+    return PreprocessedData(
         TextProcessor.from_json(metadata["source"]),
         TextProcessor.from_json(metadata["target"]),
         Corpus.open(folder / "corpus"),

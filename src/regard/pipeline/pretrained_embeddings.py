@@ -36,10 +36,12 @@ class PretrainedEmbeddings:
         model = settings.get("model", {})
         if not isinstance(model, dict):
             return settings
-        name = _embedding_size_setting(preset_name or str(model.get("preset", "bahdanau2015")))
-        if name is None:
+        size_setting = _embedding_size_setting(
+            preset_name or str(model.get("preset", "bahdanau2015"))
+        )
+        if size_setting is None:
             return settings
-        return {**settings, "model": {name: self.vectors.size, **model}}
+        return {**settings, "model": {size_setting: self.vectors.size, **model}}
 
     def initialize_weights(
         self, model: Seq2Seq, source: TextProcessor, target: TextProcessor
@@ -47,25 +49,25 @@ class PretrainedEmbeddings:
         """Copy the vectors of known tokens, scaled to a mean norm of 1; say how many there are."""
         row_of_word, numbers = self.vectors.row_of_word, self.vectors.numbers
         scale = 1 / max(1e-12, float(np.linalg.norm(numbers, axis=1).mean()))
-        counts = []
+        count_texts = []
         for name, side, embedding in (
             ("source", source, model.source_embedding),
             ("target", target, model.target_embedding),
         ):
             tokens = side.vocabulary.tokens
-            known = [
+            id_row_pairs = [
                 (i, row_of_word[token]) for i, token in enumerate(tokens) if token in row_of_word
             ]
             if embedding.weight.shape[1] != self.vectors.size:
                 sizes = embedding.weight.shape[1], self.vectors.size
                 raise ConfigError("model", [messages.other_embedding_size(name, *sizes)])
-            if known:
-                ids, vector_rows = (torch.tensor(part) for part in zip(*known, strict=True))
-                vectors = torch.from_numpy(numbers[vector_rows.numpy()] * scale)
+            if id_row_pairs:
+                ids, vector_rows = (torch.tensor(part) for part in zip(*id_row_pairs, strict=True))
+                scaled_vectors = torch.from_numpy(numbers[vector_rows.numpy()] * scale)
                 with torch.no_grad():
-                    embedding.weight[ids] = vectors.to(embedding.weight)
-            counts.append(f"{len(known):,} of {len(tokens):,} {name} tokens")
-        return f"{' and '.join(counts)} are initialized with vectors"
+                    embedding.weight[ids] = scaled_vectors.to(embedding.weight)
+            count_texts.append(f"{len(id_row_pairs):,} of {len(tokens):,} {name} tokens")
+        return f"{' and '.join(count_texts)} are initialized with vectors"
 
 
 def _embedding_size_setting(name: str) -> str | None:

@@ -16,7 +16,7 @@ from regard.pipeline import messages
 from regard.pipeline.configuration import RunConfiguration, configure
 from regard.pipeline.input_pairs import InputPairs, read_input_pairs
 from regard.pipeline.output_checks import check_overwrite, check_writable, new_folder
-from regard.pipeline.preprocessing import TrainingData, preprocess, write_text
+from regard.pipeline.preprocessing import PreprocessedData, preprocess, write_text
 from regard.pipeline.pretrained_embeddings import PretrainedEmbeddings
 from regard.pipeline.request import TrainRequest
 from regard.pipeline.spelling_differences import spelling_differences
@@ -87,7 +87,7 @@ def _open_folder(request: TrainRequest, stack: ExitStack) -> RunFolder:
 
 def _initialize_model(
     configuration: RunConfiguration,
-    data: TrainingData,
+    data: PreprocessedData,
     warm_start: WarmStart | None,
     embeddings: PretrainedEmbeddings | None,
     log: Log,
@@ -108,7 +108,7 @@ def _initialize_model(
 def _train(
     request: TrainRequest,
     configuration: RunConfiguration,
-    data: TrainingData,
+    data: PreprocessedData,
     saved: SavedModel,
     folder: RunFolder,
     log: Log,
@@ -171,7 +171,7 @@ def _finished_translator(
 
 
 def _summary(
-    data: TrainingData,
+    data: PreprocessedData,
     pairs: InputPairs,
     configuration: RunConfiguration,
     warm_start: WarmStart | None,
@@ -205,7 +205,7 @@ def _log_spelling_differences(pairs: InputPairs, configuration: RunConfiguration
 
 
 def _log_training_data(
-    data: TrainingData, configuration: RunConfiguration, pairs: InputPairs, log: Log
+    data: PreprocessedData, configuration: RunConfiguration, pairs: InputPairs, log: Log
 ) -> None:
     fingerprints = pairs.fingerprints
     same = " (the same pairs)" * (fingerprints["pairs"] == fingerprints["dev"])

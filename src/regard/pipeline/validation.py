@@ -20,7 +20,7 @@ from regard.metrics.corpus_scores import LOWER_IS_BETTER, evaluate
 from regard.metrics.line_statistics import edit_statistics
 from regard.models.seq2seq import Seq2Seq
 from regard.pipeline import messages
-from regard.pipeline.preprocessing import TrainingData, write_text
+from regard.pipeline.preprocessing import PreprocessedData, write_text
 from regard.saved_model import SavedModel
 from regard.training.progress_report import ValidationResult, ValidationSample
 from regard.translator import Translation, Translator
@@ -47,23 +47,24 @@ class Validator:
     """
 
     def __init__(
-        self, saved: SavedModel, training_data: TrainingData, num_validations: int = 0
+        self, saved: SavedModel, preprocessed_data: PreprocessedData, num_validations: int = 0
     ) -> None:
         self.metric = saved.settings.train.metric
         self.higher_is_better = self.metric not in {*LOWER_IS_BETTER, "loss"}
         self.batch_tokens = saved.settings.train.batch_tokens
-        self.training_data = training_data
+        self.preprocessed_data = preprocessed_data
         self.translator = Translator(saved)
         self.num_validations = num_validations
         by_length = sorted(
-            range(len(training_data.dev)), key=lambda n: (len(training_data.dev[n][0]), n)
+            range(len(preprocessed_data.dev)), key=lambda n: (len(preprocessed_data.dev[n][0]), n)
         )
         self.fixed_index = by_length[len(by_length) // 2]
 
     def __call__(self, model: Seq2Seq) -> ValidationResult:
         """Score the model of the run."""
         self.num_validations += 1
-        dev, index = self.training_data.dev, self.num_validations % len(self.training_data.dev)
+        dev = self.preprocessed_data.dev
+        index = self.num_validations % len(dev)
         if self.metric == "loss":
             score, signature = self._loss(model), f"loss|version:regard-{__version__}"
             indexes = [index, self.fixed_index]
@@ -86,10 +87,10 @@ class Validator:
         """
         search = self.translator.settings.search
         num_lines = max(search.batch_size, tile_rows(self.translator.models[0].device))
-        lines = [source for source, _ in self.training_data.dev[:num_lines]]
+        lines = [source for source, _ in self.preprocessed_data.dev[:num_lines]]
         if self.metric == "loss":
             lines = lines[:2]
-        output_length = max(1, int(self.training_data.dev_corpus.target_lengths.mean()))
+        output_length = max(1, int(self.preprocessed_data.dev_corpus.target_lengths.mean()))
         output_length = min(output_length, search.max_length)
         tokens = min(output_length, TRIAL_TOKENS)
         # the first call also loads and compiles, and is not timed
@@ -97,15 +98,19 @@ class Validator:
         start = time.perf_counter()
         self._translate(lines, max_length=tokens, min_length=0)
         seconds = (time.perf_counter() - start) * output_length / tokens
-        return seconds * (1 if self.metric == "loss" else len(self.training_data.dev) / len(lines))
+        return seconds * (
+            1 if self.metric == "loss" else len(self.preprocessed_data.dev) / len(lines)
+        )
 
     def score_final_model(self, training_summary: dict[str, Any], folder: Path) -> Translator:
         """Score the model as it will be used, and return it with its summary.
 
         The output for each line is written to the folder, for the report of the run.
         """
-        translations = self.translator.translate([source for source, _ in self.training_data.dev])
-        references = [targets for _, targets in self.training_data.dev]
+        translations = self.translator.translate(
+            [source for source, _ in self.preprocessed_data.dev]
+        )
+        references = [targets for _, targets in self.preprocessed_data.dev]
         scores = evaluate(
             [translation.text for translation in translations], references, FINAL_METRICS
         )
@@ -123,7 +128,7 @@ class Validator:
     @torch.inference_mode()
     def _loss(self, model: Seq2Seq) -> float:
         """Return the mean of −log p per target token."""
-        corpus = self.training_data.dev_corpus
+        corpus = self.preprocessed_data.dev_corpus
         device = model.device
         total, tokens = 0.0, 0
         widths = np.maximum(corpus.source_lengths, corpus.target_lengths)

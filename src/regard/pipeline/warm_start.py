@@ -62,8 +62,8 @@ class WarmStart:
             tree["model"] = merge_trees(own["model"], settings.get("model", {}))
         train = settings.get("train", {})
         if isinstance(train, dict):
-            rate = {"learning_rate": LEARNING_RATE_FACTOR * own["train"]["learning_rate"]}
-            tree["train"] = rate | train
+            train_defaults = {"learning_rate": LEARNING_RATE_FACTOR * own["train"]["learning_rate"]}
+            tree["train"] = train_defaults | train
         _check_text(tree, own)
         return tree
 

@@ -63,8 +63,8 @@ def search(
 def _check(
     models: Sequence[Seq2Seq], requests: Sequence[SearchRequest], options: SearchOptions
 ) -> None:
-    limits = [model.max_source_length for model in models]
-    limit = min((limit for limit in limits if limit is not None), default=None)
+    max_lengths = [model.max_source_length for model in models]
+    limit = min((limit for limit in max_lengths if limit is not None), default=None)
     longest = max((len(request.source) for request in requests), default=0)
     if limit is not None and longest > limit:
         raise InputError(messages.source_too_long(longest, limit))
@@ -124,8 +124,8 @@ class _BeamSearch:
         self.config = options.config
         self.W = self.config.beam_size
         self.sampling = self.config.temperature > 0
-        limits = [decoder.max_target_length for decoder in decoders]
-        limit = min((limit - 1 for limit in limits if limit is not None), default=None)
+        max_lengths = [decoder.max_target_length for decoder in decoders]
+        limit = min((limit - 1 for limit in max_lengths if limit is not None), default=None)
         self.device = decoders[0].device
         self.limits = OutputLimits(requests, options, limit, self.device)
         self.history = BeamHistory()
@@ -176,16 +176,16 @@ class _BeamSearch:
     def _step(self) -> tuple[Float[Tensor, "R V"], Float[Tensor, "R L H S"] | None]:
         """Run every model; the probability of an ensemble is the mean of its members'."""
         previous = torch.from_numpy(self.token_ids.ravel()).to(self.device)
-        members, first_weights = [], None
+        member_log_probs, first_weights = [], None
         for number, tiles in enumerate(self.tiles):
             self.tiles[number], log_probs, weights = tiles.step(
                 previous, self._forced_weights(tiles)
             )
-            members.append(log_probs)
+            member_log_probs.append(log_probs)
             first_weights = weights if number == 0 else first_weights
-        if len(members) == 1:
-            return members[0], first_weights
-        mean = torch.stack(members).logsumexp(dim=0) - float(np.log(len(members)))
+        if len(member_log_probs) == 1:
+            return member_log_probs[0], first_weights
+        mean = torch.stack(member_log_probs).logsumexp(dim=0) - float(np.log(len(member_log_probs)))
         return mean, first_weights
 
     def _forced_weights(self, tiles: TiledBatch) -> Float[Tensor, "R L H S"] | None:
@@ -235,9 +235,9 @@ class _BeamSearch:
         """Return the likeliest next tokens of each row, also those that are not allowed."""
         if not self.options.num_candidates:
             return []
-        candidates = log_probs.clone()
-        candidates[:, [PAD, BOS]] = NEG_INF
-        return [tuple(row) for row in top_k_pairs(candidates, self.options.num_candidates)]
+        masked_log_probs = log_probs.clone()
+        masked_log_probs[:, [PAD, BOS]] = NEG_INF
+        return [tuple(row) for row in top_k_pairs(masked_log_probs, self.options.num_candidates)]
 
     def _split_finished(
         self, continuations: _Continuations, log_probs: Float[Tensor, "B w V"]
@@ -245,17 +245,17 @@ class _BeamSearch:
         """Split the best continuations into live and finished hypotheses."""
         W = self.W
         possible = continuations.totals > NEG_INF
-        ends = possible & (continuations.token_ids == EOS)
-        continues = possible & ~ends
+        is_finished = possible & (continuations.token_ids == EOS)
+        is_live = possible & ~is_finished
         if not self.sampling:
-            ends[:, W:] = False
-        self.num_finished[self.active] += ends.sum(axis=1)
-        num_live = continues.sum(axis=1).clip(max=W)
+            is_finished[:, W:] = False
+        self.num_finished[self.active] += is_finished.sum(axis=1)
+        num_live = is_live.sum(axis=1).clip(max=W)
         if not self.sampling:
-            num_live[self._line_is_done(continuations.totals, ends, continues)] = 0
+            num_live[self._line_is_done(continuations.totals, is_finished, is_live)] = 0
 
         # live ones, best first; then copies of the first, which are unused
-        order = np.argsort(~continues, axis=1, kind="stable")
+        order = np.argsort(~is_live, axis=1, kind="stable")
         used = np.arange(W) < num_live[:, None]
         ranks = np.where(used, order[:, np.arange(W) % order.shape[1]], order[:, :1])
         ids = torch.from_numpy(continuations.slots * log_probs.shape[-1] + continuations.token_ids)
@@ -267,7 +267,7 @@ class _BeamSearch:
         )
         live = BeamSlots(parents, live_ids, live_scores, np.where(used, totals, NEG_INF))
         truncated = self.limits.truncated(log_probs, self.active, self.num_steps)
-        lines, end_ranks = ends.nonzero()
+        lines, end_ranks = is_finished.nonzero()
         end_parents = slots[lines, end_ranks]
         finished = FinishedHypotheses(
             self.active[lines],
@@ -281,32 +281,32 @@ class _BeamSearch:
     def _line_is_done(
         self,
         totals: Float[np.ndarray, "B k"],
-        ends: Bool[np.ndarray, "B k"],
-        continues: Bool[np.ndarray, "B k"],
+        is_finished: Bool[np.ndarray, "B k"],
+        is_live: Bool[np.ndarray, "B k"],
     ) -> Bool[np.ndarray, "B"]:
         """Whether W hypotheses are finished, and the n best are no less likely than live ones.
 
         The first condition alone is not enough: a live hypothesis may still be likelier.
         """
-        enough = self.num_finished[self.active] >= self.W
+        has_full_beam = self.num_finished[self.active] >= self.W
         if self.config.stop == "full":
-            return enough
-        new_totals = np.where(ends, totals, NEG_INF)
-        both = np.concatenate([self.finished_totals[self.active], new_totals], axis=1)
-        self.finished_totals[self.active] = np.sort(both, axis=1)[:, -self.config.nbest :]
-        best_live = np.where(continues, totals, NEG_INF).max(axis=1)
-        return enough & (self.finished_totals[self.active, 0] >= best_live)
+            return has_full_beam
+        new_totals = np.where(is_finished, totals, NEG_INF)
+        all_totals = np.concatenate([self.finished_totals[self.active], new_totals], axis=1)
+        self.finished_totals[self.active] = np.sort(all_totals, axis=1)[:, -self.config.nbest :]
+        best_live = np.where(is_live, totals, NEG_INF).max(axis=1)
+        return has_full_beam & (self.finished_totals[self.active, 0] >= best_live)
 
     def _advance(self, live: BeamSlots) -> None:
         """Move each row to its new hypothesis; lines that are done leave in whole tiles."""
         done = live.totals[:, 0] == NEG_INF
         num_rows = self.W * int(np.count_nonzero(~done))
         can_shrink = -(-num_rows // self.tiles[0].decoder.tile_rows) < self.tiles[0].num_tiles
-        remaining = _compact(~done) if can_shrink else np.arange(len(done))
+        remaining = _compacted_indices(~done) if can_shrink else np.arange(len(done))
         num_slots = self.token_ids.shape[1]
         # a line that is done stays where it is
-        own = np.arange(self.W) % num_slots
-        parents = np.where(done[:, None], own, live.parents)
+        own_slots = np.arange(self.W) % num_slots
+        parents = np.where(done[:, None], own_slots, live.parents)
         rows = (num_slots * remaining[:, None] + parents[remaining]).ravel()
         self.active = self.active[remaining]
         self.token_ids, self.totals = live.token_ids[remaining], live.totals[remaining]
@@ -318,7 +318,7 @@ class _BeamSearch:
             self.tiles = [tiles.gather(rows) for tiles in self.tiles]
 
 
-def _compact(live: Bool[np.ndarray, "B"]) -> Int[np.ndarray, "L"]:
+def _compacted_indices(live: Bool[np.ndarray, "B"]) -> Int[np.ndarray, "L"]:
     """Return the lines that stay; the last ones fill the gaps, which moves few rows."""
     count = int(np.count_nonzero(live))
     indices = np.arange(count)

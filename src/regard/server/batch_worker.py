@@ -29,49 +29,52 @@ log = logging.getLogger("regard.server")
 
 @final
 class TranslationJob:
-    """The lines of one request; its future `responses` belongs to the caller's event loop."""
+    """The lines of one request.
+
+    The future `encoded_translations` belongs to the caller's event loop.
+    """
 
     def __init__(
         self,
         translator: Translator,
         lines: Sequence[PreparedLine | ForcedPair],
         sources: Sequence[PreparedLine],
-        fields: ResponseFields,
+        response_fields: ResponseFields,
     ) -> None:
         self.translator = translator
         self.lines = lines
-        self.fields = fields
+        self.response_fields = response_fields
         self.request_id = ""
         self.sources = [one.line.text for one in sources]
         self.source_tokens = sum(len(one.line.tokens) for one in sources)
         self.output_tokens = 0
         self.outputs: list[str] = [""] * len(lines)
         self.queued = deque(range(len(lines)))
-        self.unfinished = len(lines)
+        self.num_unfinished = len(lines)
         self.bytes = 0
         self.loop = asyncio.get_running_loop()
-        self.responses: asyncio.Future[list[bytes]] = self.loop.create_future()
+        self.encoded_translations: asyncio.Future[list[bytes]] = self.loop.create_future()
         self._by_line = [b""] * len(lines)
 
-    def finish_line(self, index: int, response: bytes) -> None:
-        """Store the response of a line; the last one completes the request."""
-        self._by_line[index] = response
-        self.unfinished -= 1
-        if not self.unfinished:
-            self._call_in_loop(lambda: self.responses.set_result(self._by_line))
+    def finish_line(self, index: int, encoded_translation: bytes) -> None:
+        """Store the JSON of a line; the last one completes the request."""
+        self._by_line[index] = encoded_translation
+        self.num_unfinished -= 1
+        if not self.num_unfinished:
+            self._call_in_loop(lambda: self.encoded_translations.set_result(self._by_line))
 
     def fail(self, error: Exception) -> None:
         """Fail the whole request with the error of one of its lines."""
-        self._call_in_loop(lambda: self.responses.set_exception(error))
+        self._call_in_loop(lambda: self.encoded_translations.set_exception(error))
 
     def _call_in_loop(self, complete: Callable[[], None]) -> None:
-        def unless_completed() -> None:
-            if not self.responses.done():
+        def complete_unless_done() -> None:
+            if not self.encoded_translations.done():
                 complete()
 
         # a closed loop has no client that waits
         with suppress(RuntimeError):
-            self.loop.call_soon_threadsafe(unless_completed)
+            self.loop.call_soon_threadsafe(complete_unless_done)
 
 
 JobLine = tuple[TranslationJob, int]
@@ -202,25 +205,27 @@ class BatchWorker:
             self._finish_line(job, index, translation)
 
     def _finish_line(self, job: TranslationJob, index: int, translation: Translation) -> None:
-        """Encode a response here, not in the event loop, which serves all other clients."""
-        if job.responses.done():
+        """Encode a translation here, not in the event loop, which serves all other clients."""
+        if job.encoded_translations.done():
             return
         limit = self.limits.answer_bytes
         try:
-            response = translation_json(job.translator, translation, job.fields, limit - job.bytes)
+            encoded_translation = translation_json(
+                job.translator, translation, job.response_fields, limit - job.bytes
+            )
         except Exception as error:
             self._fail(job, error)
             return
-        if response is None:
+        if encoded_translation is None:
             # fewer lines do not help if this line alone is too large
             only_line = not job.bytes
-            detail = messages.response_too_large(limit, only_line, job.fields.largest)
+            detail = messages.response_too_large(limit, only_line, job.response_fields.largest)
             self._fail(job, ProblemError(413, detail))
             return
-        job.bytes += len(response)
+        job.bytes += len(encoded_translation)
         job.output_tokens += len(translation.tokens)
         job.outputs[index] = translation.text
-        job.finish_line(index, response)
+        job.finish_line(index, encoded_translation)
 
     def _fail(self, job: TranslationJob, error: Exception) -> None:
         """Fail a request: the client gets errors of its input, the log gets everything else."""

@@ -29,7 +29,7 @@ from regard.translator import PreparedLine, Translator
 LINES_PER_TURN = 16
 """Number of lines prepared before other requests get a turn."""
 
-Body = TypeVar("Body", TranslateRequest, RescoreRequest)
+RequestBody = TypeVar("RequestBody", TranslateRequest, RescoreRequest)
 
 log = logging.getLogger("regard.server")
 
@@ -102,8 +102,8 @@ class Service:
     async def _respond(
         self,
         request: Request,
-        schema: type[Body],
-        read: Callable[[Translator, Body], Awaitable[TranslationJob]],
+        schema: type[RequestBody],
+        read: Callable[[Translator, RequestBody], Awaitable[TranslationJob]],
     ) -> Response:
         """Read, wait, compute and write, all before the deadline."""
         if self.stopping:
@@ -117,12 +117,12 @@ class Service:
         self.open += 1
         try:
             async with asyncio.timeout(self.limits.seconds):
-                fields = _parse(schema, await read_body(request, self.limits.bytes))
-                name, model = self._model(fields.model)
-                job = await read(model.translator, fields)
+                body = _parse(schema, await read_body(request, self.limits.bytes))
+                name, model = self._model(body.model)
+                job = await read(model.translator, body)
                 job.request_id = record_of(request.scope).request_id
                 try:
-                    answers = await self._wait(request, job, name) if job.lines else []
+                    encoded_translations = await self._wait(request, job, name) if job.lines else []
                 finally:
                     self._record(request, job, name, model)
         except TimeoutError:
@@ -132,7 +132,9 @@ class Service:
             self.open -= 1
         version = {} if model.version is None else {"version": model.version}
         head = encode_json({"model": name, **version, "translations": []})[:-2]
-        return Response(b"".join((head, b",".join(answers), b"]}")), 200, None, "application/json")
+        return Response(
+            b"".join((head, b",".join(encoded_translations), b"]}")), 200, None, "application/json"
+        )
 
     def _record(self, request: Request, job: TranslationJob, name: str, model: ServedModel) -> None:
         """Write into the log entry of a request what it asked for and got."""
@@ -151,40 +153,38 @@ class Service:
         self.worker.submit(job)
         self.metrics.lines.labels(name).inc(len(job.lines))
         disconnect = asyncio.ensure_future(wait_for_disconnect(request))
-        either: set[asyncio.Future[Any]] = {disconnect, job.responses}
+        either: set[asyncio.Future[Any]] = {disconnect, job.encoded_translations}
         try:
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-            if not job.responses.done():
+            if not job.encoded_translations.done():
                 raise client_disconnected()
-            return job.responses.result()
+            return job.encoded_translations.result()
         finally:
             disconnect.cancel()
-            job.responses.cancel()
+            job.encoded_translations.cancel()
             self.worker.drop(job)
 
     async def _translation_job(
-        self, translator: Translator, fields: TranslateRequest
+        self, translator: Translator, body: TranslateRequest
     ) -> TranslationJob:
-        lines = [fields.text] if isinstance(fields.text, str) else fields.text
+        lines = [body.text] if isinstance(body.text, str) else body.text
         self._refuse_many("lines", len(lines))
         self._refuse_long("line", *lines)
-        self._refuse_long("prefix", _join(fields.prefix))
-        self._refuse_long("list of banned tokens", "".join(fields.banned))
-        self._check_tokens(translator, "The prefix", fields.prefix)
-        settings = fields.search_settings()
+        self._refuse_long("prefix", _join(body.prefix))
+        self._refuse_long("list of banned tokens", "".join(body.banned))
+        self._check_tokens(translator, "The prefix", body.prefix)
+        settings = body.search_settings()
         self._refuse_search(translator, settings)
-        prepared = await _prepare(translator, lines, settings | fields.call_options())
-        return TranslationJob(translator, prepared, prepared, _response_fields(fields))
+        prepared = await _prepare(translator, lines, settings | body.call_options())
+        return TranslationJob(translator, prepared, prepared, _response_fields(body))
 
-    async def _rescoring_job(
-        self, translator: Translator, fields: RescoreRequest
-    ) -> TranslationJob:
-        sources = [pair.source for pair in fields.pairs]
+    async def _rescoring_job(self, translator: Translator, body: RescoreRequest) -> TranslationJob:
+        sources = [pair.source for pair in body.pairs]
         self._refuse_many("pairs", len(sources))
         self._refuse_long("source", *sources)
-        self._refuse_long("target", *(_join(pair.target) for pair in fields.pairs))
-        for number, pair in enumerate(fields.pairs, start=1):
-            where = messages.numbered("target", number, len(fields.pairs))
+        self._refuse_long("target", *(_join(pair.target) for pair in body.pairs))
+        for number, pair in enumerate(body.pairs, start=1):
+            where = messages.numbered("target", number, len(body.pairs))
             self._check_tokens(translator, where, pair.target)
             if number % LINES_PER_TURN == 0:
                 await asyncio.sleep(0)
@@ -192,8 +192,8 @@ class Service:
         for number, line in enumerate(prepared, start=1):
             if line.request is None:
                 raise ProblemError(422, messages.blank_source(number))
-        pairs = [(pair.source, pair.target) for pair in fields.pairs]
-        return TranslationJob(translator, pairs, prepared, _response_fields(fields))
+        pairs = [(pair.source, pair.target) for pair in body.pairs]
+        return TranslationJob(translator, pairs, prepared, _response_fields(body))
 
     def _model(self, name: str | None) -> tuple[str, ServedModel]:
         models = self.registry.models
@@ -231,9 +231,9 @@ class Service:
 
     def _refuse_search(self, translator: Translator, settings: Mapping[str, Any]) -> None:
         """Refuse search settings that would block the worker for long."""
-        own = translator.settings.search
+        model_config = translator.settings.search
         beam, length = (
-            max(self.limits.beam_size, own.beam_size),
+            max(self.limits.beam_size, model_config.beam_size),
             self._max_target_length(translator),
         )
         limits = {"beam_size": beam, "nbest": beam, "max_length": length, "min_length": length}
@@ -279,17 +279,17 @@ def _shape_json(shape: tuple[int, int] | None) -> dict[str, int] | None:
     return None if shape is None else {"layers": shape[0], "heads": shape[1]}
 
 
-def _response_fields(fields: TranslateRequest | RescoreRequest) -> ResponseFields:
+def _response_fields(body: TranslateRequest | RescoreRequest) -> ResponseFields:
     """Return the fields of the response; `layers` includes the attention."""
-    attention = fields.attention or fields.layers
-    return ResponseFields(attention, fields.influence, fields.layers, fields.self_attention)
+    attention = body.attention or body.layers
+    return ResponseFields(attention, body.influence, body.layers, body.self_attention)
 
 
 def _join(text: str | Sequence[str | None]) -> str:
     return text if isinstance(text, str) else "".join(token or "" for token in text)
 
 
-def _parse(schema: type[Body], content: bytes) -> Body:
+def _parse(schema: type[RequestBody], content: bytes) -> RequestBody:
     try:
         return schema.model_validate_json(content)
     except ValidationError as error:

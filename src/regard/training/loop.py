@@ -72,9 +72,9 @@ def _train(job: TrainingJob, report: ProgressReport, stop: Callable[[], bool]) -
     deadline = time.monotonic() + 60 * config.max_minutes if config.max_minutes else float("inf")
     losses = _LossReporter(job, report, delay=int(on_gpu))
     report.start(progress.step)
-    stream = training_batches(job, progress)
+    batch_generator = training_batches(job, progress)
     # closing ends the prefetch thread, however the run ends
-    with closing(prefetch(stream) if on_gpu else stream) as batches:
+    with closing(prefetch(batch_generator) if on_gpu else batch_generator) as batches:
         while not progress.finished:
             # gradient accumulation: one update for several batches
             group = list(islice(batches, config.gradient_accumulation_steps))
@@ -83,15 +83,15 @@ def _train(job: TrainingJob, report: ProgressReport, stop: Callable[[], bool]) -
             progress = replace(progress, step=step, epoch=epoch, batch=batch_number)
             update_batches = [position.batch for position in group]
             losses.add(step, *update(job, optimizer, gradients, update_batches, step))
-            last = step >= config.max_steps or time.monotonic() > deadline
-            if step % config.validate_every == 0 or last:
+            is_last_update = step >= config.max_steps or time.monotonic() > deadline
+            if step % config.validate_every == 0 or is_last_update:
                 losses.flush()
                 progress = _validate(job, progress, report)
                 # early stopping
-                last = last or progress.out_of_patience(config.patience)
+                is_last_update = is_last_update or progress.out_of_patience(config.patience)
             interrupted = stop()
-            progress = replace(progress, finished=last)
-            if step % config.save_every == 0 or last or interrupted:
+            progress = replace(progress, finished=is_last_update)
+            if step % config.save_every == 0 or is_last_update or interrupted:
                 losses.flush()
                 job.folder.save(progress, model, optimizer, job.recipe)
             if interrupted:
@@ -174,8 +174,8 @@ def batch_loss(model: Seq2Seq, config: TrainConfig, batch: Batch) -> Float[Tenso
     # mixed precision (autocast)
     with torch.autocast(device.type, torch.bfloat16, enabled=low_precision):
         b = batch.to(device)
-        inputs = b.source, b.source_mask, b.fed, b.target, b.target_mask
-        return model.loss(*inputs, config.label_smoothing, rdrop_alpha=config.rdrop_alpha)
+        tensors = b.source, b.source_mask, b.fed, b.target, b.target_mask
+        return model.loss(*tensors, config.label_smoothing, rdrop_alpha=config.rdrop_alpha)
 
 
 def eager_gradients(
@@ -221,23 +221,26 @@ def _validate(
     report.begin_validation(progress.step)
     if not all(bool(weight.isfinite().all()) for weight in job.model.parameters()):
         raise _diverged(f"a weight after update {progress.step} is not finite")
-    validation = job.validate(job.model.eval())
+    validation_result = job.validate(job.model.eval())
     progress = progress.after_validation(
-        validation.score,
+        validation_result.score,
         higher_is_better=job.higher_is_better,
         # those that checkpoint averaging needs
         num_checkpoints=max(1, config.average_checkpoints),
         best_of=config.average_checkpoints_from == "best",
     )
     job.folder.save_checkpoint(progress.step, job.model)
-    samples_by_name = {"sample": validation.sample, "watched": validation.fixed_sample}
+    samples_by_name = {
+        "sample": validation_result.sample,
+        "watched": validation_result.fixed_sample,
+    }
     entry: dict[str, Any] = {
         name: None if line is None else line._asdict() for name, line in samples_by_name.items()
     }
-    entry |= {"score": validation.score, "best": progress.best, "metric": config.metric}
-    job.folder.log({"step": progress.step, "signature": validation.signature, **entry})
-    best = validation.score if progress.best is None else progress.best
-    report.end_validation(progress.step, validation, best)
+    entry |= {"score": validation_result.score, "best": progress.best, "metric": config.metric}
+    job.folder.log({"step": progress.step, "signature": validation_result.signature, **entry})
+    best = validation_result.score if progress.best is None else progress.best
+    report.end_validation(progress.step, validation_result, best)
     return progress
 
 

@@ -48,10 +48,10 @@ class RunFolder:
         for name, part in optimizer_tensors(optimizer, model).items():
             tensors[f"optimizer/{name}"] = part
         write_tensors(self.state, tensors, {"progress": progress.to_json(), "recipe": recipe})
-        needed = {self.checkpoint(step) for _, step in progress.checkpoints}
-        needed.add(self.checkpoint(progress.best_step))
+        needed_checkpoints = {self.checkpoint(step) for _, step in progress.checkpoints}
+        needed_checkpoints.add(self.checkpoint(progress.best_step))
         for path in self.path.glob("step-*.safetensors"):
-            if path not in needed:
+            if path not in needed_checkpoints:
                 path.unlink()
 
     def save_checkpoint(self, step: int, model: Seq2Seq) -> None:

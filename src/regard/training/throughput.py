@@ -71,14 +71,14 @@ class ThroughputMeter:
             return None
         config, step = self.config, self.step
         left = (config.max_steps - step) * self._update_seconds / (step - self.first_step)
-        validation = self._validation_seconds / max(1, self._num_validations)
+        seconds_per_validation = self._validation_seconds / max(1, self._num_validations)
         if self._last_validation_step < config.max_steps:
             # a validation always follows the last update
             every = config.validate_every
             num_validations = ceil(config.max_steps / every) - self._last_validation_step // every
-            left += validation * num_validations
+            left += seconds_per_validation * num_validations
         if self.is_validating:
-            left += max(0.0, validation - (self.clock() - self._lap_time))
+            left += max(0.0, seconds_per_validation - (self.clock() - self._lap_time))
         if config.max_minutes:
             left = min(left, max(0.0, 60 * config.max_minutes - self.elapsed()))
         return left

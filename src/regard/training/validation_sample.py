@@ -21,12 +21,12 @@ EMOJI_VARIATION = "\ufe0f"
 
 def sample_line(sample: ValidationSample, width: int) -> str:
     """Return `source → output`, and the right target if the output is wrong."""
-    wrong = sample.output != sample.target
-    texts = [sample.source, sample.output, *([sample.target] if wrong else [])]
+    is_wrong = sample.output != sample.target
+    texts = [sample.source, sample.output, *([sample.target] if is_wrong else [])]
     texts = [visible_line(text[:MAX_CHARACTERS]) for text in texts]
-    template = "{} → {} (right: {})" if wrong else "{} → {}"
+    template = "{} → {} (right: {})" if is_wrong else "{} → {}"
     available = width - max_cells(template.replace("{}", ""))
-    if wrong and sum(map(max_cells, texts)) > available:
+    if is_wrong and sum(map(max_cells, texts)) > available:
         texts[1:] = _cut_common_start(texts[1], texts[2])
     widths = _allocate_widths([max_cells(text) for text in texts], available)
     cut_texts = (fit_cells(*pair) for pair in zip(texts, widths, strict=True))

@@ -278,8 +278,8 @@ class Translator:
 
     def _target_ids(self, known_tokens: Sequence[str | None]) -> list[int]:
         """Look up tokens of a target; None is the unknown token."""
-        ids = self.target.vocabulary.encode
-        return [UNKNOWN if token is None else ids([token])[0] for token in known_tokens]
+        encode = self.target.vocabulary.encode
+        return [UNKNOWN if token is None else encode([token])[0] for token in known_tokens]
 
     def _config(self, settings: Mapping[str, Any]) -> SearchConfig:
         settings = with_new_names({"search": dict(settings)})["search"]

@@ -47,10 +47,10 @@ def to_page(alignment: Alignment, lines: Sequence[str] = (), caption: str = ATTE
     parts += [
         f'<p dir="auto">→ <strong>{escape(arrow_heading(line))}</strong></p>' for line in lines[1:]
     ]
-    words = describe(alignment, "").strip()
+    description = describe(alignment, "").strip()
     parts += [
         to_html(alignment),
         f'<p class="soft">{escape(caption)}</p>',
-        f"<details><summary>In words</summary><p>{escape(words)}</p></details>",
+        f"<details><summary>In words</summary><p>{escape(description)}</p></details>",
     ]
     return document(" → ".join(lines) or caption, "\n".join(parts))

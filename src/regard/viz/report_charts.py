@@ -51,7 +51,7 @@ def _describe(chart: Chart) -> str:
     )
 
 
-def _to_svg(chart: Chart, points: list[tuple[int, float]], words: str) -> str:
+def _to_svg(chart: Chart, points: list[tuple[int, float]], description: str) -> str:
     ys = [y for _, y in points]
     lowest = min(0.0, *ys) if chart.from_zero else min(ys)
     ticks_y = ticks(lowest, max(ys), lower_bound=chart.lower_bound, upper_bound=chart.upper_bound)
@@ -63,7 +63,7 @@ def _to_svg(chart: Chart, points: list[tuple[int, float]], words: str) -> str:
         up = TOP + (HEIGHT - TOP - BOTTOM) * (high - y) / (high - low)
         return round(across, 1), round(up, 1)
 
-    title = escape(escape_invisible(words))
+    title = escape(escape_invisible(description))
     parts = [f'<svg role="img" viewBox="0 0 {WIDTH} {HEIGHT}"><title>{title}</title>']
     for y in ticks_y:
         height = position(0, y)[1]

@@ -123,20 +123,24 @@ def _length_groups(lines: Sequence[Entry]) -> Iterator[tuple[str, ...]]:
 
 def worst_lines(run: RunData) -> str:
     """Show the lines with the most edits relative to their length."""
-    wrong = [x for x in run.lines if x["edits"] > 0]
+    lines_with_errors = [x for x in run.lines if x["edits"] > 0]
     if not run.lines:
         return ""
-    if not wrong:
+    if not lines_with_errors:
         return "<section><h2>Worst lines</h2><p>Every line is right.</p></section>"
     # sorted is stable
-    wrong = sorted(wrong, key=lambda x: (-x["edits"] / max(1, x["length"]), -x["edits"]))
-    caption = f"{min(MAX_WORST, len(wrong))} of {len(wrong):,} lines with errors"
+    lines_with_errors = sorted(
+        lines_with_errors, key=lambda x: (-x["edits"] / max(1, x["length"]), -x["edits"])
+    )
+    caption = (
+        f"{min(MAX_WORST, len(lines_with_errors))} of {len(lines_with_errors):,} lines with errors"
+    )
     rows = [
         (
             *_mark_differences(x["source"], x["targets"], x),
             f"{x['edits']:,} of {x['length']:,}",
         )
-        for x in wrong[:MAX_WORST]
+        for x in lines_with_errors[:MAX_WORST]
     ]
     heads = ("source", "right", "output", "edits, characters")
     html = table(f"{caption}, the worst first.", heads, rows)

@@ -50,7 +50,12 @@ def test_many_unknown_tokens_are_cut(run, model):
 
 
 @pytest.mark.parametrize(
-    ("text", "setting"), [("\uff41b", "data.normalization=NFKC"), ("Ab", "data.source_case=lower")]
+    ("text", "setting"),
+    [
+        ("\uff41b", "data.normalization=NFKC"),
+        ("\uff21b", "data.normalization=NFKC --set data.source_case=lower"),
+        ("Ab", "data.source_case=lower"),
+    ],
 )
 def test_training_with_the_setting_of_the_hint_reads_both_alike(
     run, model, tmp_path, text, setting
@@ -59,7 +64,7 @@ def test_training_with_the_setting_of_the_hint_reads_both_alike(
     (tmp_path / "p.tsv").write_text("ab\tkl\nba\tlk\nabB\tkm\n")
     sizes = [f"--set=model.{name}_size=4" for name in ("hidden", "embedding", "align", "readout")]
     steps = ("--max-steps", 1, "--quiet", "--dev=p.tsv")
-    assert run("train", "p.tsv", "--set", setting, *steps, *sizes).code == 0
+    assert run("train", "p.tsv", "--set", *setting.split(), *steps, *sizes).code == 0
     row = json.loads(run("translate", "p.regard", "--text", text, "--format=jsonl").out)
     assert "unknown_source" not in row
     assert "does not know" not in run("evaluate", "p.regard", "p.tsv").err
@@ -72,9 +77,9 @@ def test_check_and_train_warn_if_dev_differs_in_case_or_width(run, tmp_path):
         "dev.tsv: source characters that training has only in another case: A, C (2 times). "
         "Set data.source_case = lower to read both alike.",
         "dev.tsv: source characters that training has only in another width (fullwidth or "
-        "halfwidth): \uff43 (1 time). Set data.normalization = NFKC to make both alike.",
+        "halfwidth): \uff43 (1 time). Set data.normalization = NFKC to read both alike.",
         "dev.tsv: target characters that training has only in another case: X (1 time). "
-        "No output can contain them. Bring both files to one case.",
+        "No output can have them. Bring both files to one case.",
     ]
     answer = run("check", "train.tsv", "--dev", "dev.tsv")
     assert [x[13:] for x in answer.out.splitlines() if x.startswith("warning ")] == sentences

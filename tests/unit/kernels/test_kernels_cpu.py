@@ -262,7 +262,7 @@ def test_the_loss_is_that_of_the_logits_and_ignores_masked_tokens():
 
 @pytest.mark.parametrize("name", [name for name in CASES if name.startswith("linear_loss")])
 def test_masked_rows_count_nothing(name, monkeypatch):
-    monkeypatch.setattr(linear_loss, "SKIPS_HIDDEN_ROWS", ())
+    monkeypatch.setattr(linear_loss, "ROW_SKIPPING_DEVICES", ())
     test_outputs_and_every_gradient_are_the_definitions(name, "odd")
 
 

@@ -227,7 +227,7 @@ def test_the_dev_loss_is_the_mean_over_tokens_of_dev_pairs(monkeypatch):
     with torch.no_grad():
         for name, parameter in member.model.named_parameters():
             parameter.copy_(weights[name])
-    held = [(s, t) for s, targets in judges[0].training_data.dev for t in targets]
+    held = [(s, t) for s, targets in judges[0].preprocessed_data.dev for t in targets]
     rescored = translator.rescore(held)
     total = -sum(sum(x.token_scores) for x in rescored)
     assert score == pytest.approx(total / sum(len(x.token_scores) for x in rescored), rel=1e-5)

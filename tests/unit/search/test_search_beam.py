@@ -9,7 +9,7 @@ import torch
 import presets as small
 from regard.models import PRESETS
 from regard.search import SearchRequest, search
-from regard.search.beam import _compact
+from regard.search.beam import _compacted_indices
 from regard.search.top_k import top_k_pairs
 from regard.special_tokens import BOS, EOS, PAD
 from search_cases import FEW, SlowBeam, forced, lines, model
@@ -162,6 +162,6 @@ def test_ranking_agrees_with_a_stable_sort():
 
 def test_remaining_lines_keep_their_rows_if_possible():
     live = np.array([True, False, True, False, False, True, True])
-    assert _compact(live).tolist() == [0, 5, 2, 6]
-    assert _compact(~live).tolist() == [3, 1, 4]
-    assert _compact(np.ones(3, dtype=bool)).tolist() == [0, 1, 2]
+    assert _compacted_indices(live).tolist() == [0, 5, 2, 6]
+    assert _compacted_indices(~live).tolist() == [3, 1, 4]
+    assert _compacted_indices(np.ones(3, dtype=bool)).tolist() == [0, 1, 2]

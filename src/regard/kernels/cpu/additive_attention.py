@@ -39,7 +39,7 @@ class _AdditiveWeights(torch.autograd.Function):
     def forward(ctx: Any, mask: Tensor, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         scores = q.new_empty(*q.shape[:2], k.shape[1])
         for rows, queries in _tiles(q, k):
-            scores[rows, queries] = _tanh(q[rows, queries], k[rows]) @ v
+            scores[rows, queries] = _tanh_of_sum(q[rows, queries], k[rows]) @ v
         weights = masked_softmax(scores, mask[:, None])
         ctx.save_for_backward(q, k, v, weights)
         return weights
@@ -53,15 +53,15 @@ class _AdditiveWeights(torch.autograd.Function):
             dscores = torch.ops.aten._softmax_backward_data(dweights, weights, -1, weights.dtype)
             dq, dk, dv = torch.empty_like(q), torch.zeros_like(k), torch.zeros_like(v)
             for rows, queries in _tiles(q, k):
-                tanh, dscore = _tanh(q[rows, queries], k[rows]), dscores[rows, queries]
+                tanh, dscore = _tanh_of_sum(q[rows, queries], k[rows]), dscores[rows, queries]
                 dv += dscore.flatten() @ tanh.flatten(0, 2)
-                dtanh = torch.ops.aten.tanh_backward(dscore[..., None], tanh, grad_input=tanh)
-                dq[rows, queries] = dtanh.sum(dim=2)
-                dk[rows] += dtanh.sum(dim=1)
+                dsum = torch.ops.aten.tanh_backward(dscore[..., None], tanh, grad_input=tanh)
+                dq[rows, queries] = dsum.sum(dim=2)
+                dk[rows] += dsum.sum(dim=1)
             return None, dq.mul_(v), dk.mul_(v), dv
 
 
-def _tanh(q: Float[Tensor, "b t A"], k: Float[Tensor, "b S A"]) -> Float[Tensor, "b t S A"]:
+def _tanh_of_sum(q: Float[Tensor, "b t A"], k: Float[Tensor, "b S A"]) -> Float[Tensor, "b t S A"]:
     return torch.add(q[:, :, None], k[:, None]).tanh_()
 
 

@@ -105,7 +105,7 @@ class _GRUTape(Tape):
     @override
     def begin_forward(self) -> None:
         self.rz = self.gates[..., : 2 * self.D].unbind(dim=1)
-        self.r, self.z, self.n = _steps(self.gates, 3)
+        self.r, self.z, self.n = _unbind_gates(self.gates, 3)
 
     @override
     def begin_backward(
@@ -118,18 +118,18 @@ class _GRUTape(Tape):
         self.r, self.h_factor = r.unbind(dim=1), (1 - z).unbind(dim=1)
         self.r_factor = _sigmoid_backward(self._reset_input(old_states), r).unbind(dim=1)
         self.zn_factor = _update_factors(old_states, z, n)
-        self.dr, _, self.dn = _steps(grad.gates, 3)
+        self.dr, _, self.dn = _unbind_gates(grad.gates, 3)
         self.dzn = _adjacent_gates(grad.gates[..., self.D :], 2)
 
 
 @final
-class GRUBeforeTape(_GRUTape):
+class ResetBeforeGRUTape(_GRUTape):
     """r = σ(x_r + U_r h)   z = σ(x_z + U_z h)   n = tanh(x_n + U_n (r∘h))   h ← h + z∘(n−h)
 
     Columns: query, r, z, n. The candidate n waits for r∘h, which is saved.
     """
 
-    padding: tuple[Bool[Tensor, "B 1"], ...] | None = None
+    padding_mask: tuple[Bool[Tensor, "B 1"], ...] | None = None
     """Rows whose state does not change at a step: their z is 0, and so is every gradient."""
 
     @override
@@ -144,7 +144,7 @@ class GRUBeforeTape(_GRUTape):
     def begin_forward(self) -> None:
         super().begin_forward()
         self.saved_states = self.tape.new_empty(*self.tape.shape[:2], self.D)
-        self.reset = self.saved_states.unbind(dim=1)
+        self.reset_h = self.saved_states.unbind(dim=1)
         self.U_n = transpose_contiguous(self.U[2 * self.D :])
 
     @override
@@ -157,10 +157,10 @@ class GRUBeforeTape(_GRUTape):
         out: Float[Tensor, "B D"],
     ) -> Float[Tensor, "B D"] | None:
         self.rz[t].add_(x[:, : 2 * self.D]).sigmoid_()
-        if self.padding is not None:
-            self.z[t].masked_fill_(self.padding[t], 0.0)
-        torch.mul(self.r[t], h, out=self.reset[t])
-        torch.addmm(x[:, 2 * self.D :], self.reset[t], self.U_n, out=self.n[t]).tanh_()
+        if self.padding_mask is not None:
+            self.z[t].masked_fill_(self.padding_mask[t], 0.0)
+        torch.mul(self.r[t], h, out=self.reset_h[t])
+        torch.addmm(x[:, 2 * self.D :], self.reset_h[t], self.U_n, out=self.n[t]).tanh_()
         torch.lerp(h, self.n[t], self.z[t], out=out)
         return None
 
@@ -173,16 +173,16 @@ class GRUBeforeTape(_GRUTape):
     ) -> None:
         super().begin_backward(grad, old_states, c)
         self.U_n = self.U[2 * self.D :]
-        self.dreset = torch.empty_like(old_states[:, 0], memory_format=torch.contiguous_format)
+        self.dreset_h = torch.empty_like(old_states[:, 0], memory_format=torch.contiguous_format)
 
     @override
     def step_backward(
         self, t: int, dh: Float[Tensor, "B D"], dc: Float[Tensor, "B D"] | None
     ) -> None:
         torch.mul(dh[:, None], self.zn_factor[t], out=self.dzn[t])
-        torch.mm(self.dn[t], self.U_n, out=self.dreset)
-        torch.mul(self.dreset, self.r_factor[t], out=self.dr[t])
-        dh.mul_(self.h_factor[t]).addcmul_(self.dreset, self.r[t])
+        torch.mm(self.dn[t], self.U_n, out=self.dreset_h)
+        torch.mul(self.dreset_h, self.r_factor[t], out=self.dr[t])
+        dh.mul_(self.h_factor[t]).addcmul_(self.dreset_h, self.r[t])
 
     @override
     def weight_gradient(self, grad: Tape, old_states: Float[Tensor, "R D"]) -> Float[Tensor, "G D"]:
@@ -195,7 +195,7 @@ class GRUBeforeTape(_GRUTape):
 
 
 @final
-class GRUAfterTape(_GRUTape):
+class ResetAfterGRUTape(_GRUTape):
     """r = σ(x_r + u_r)   z = σ(x_z + u_z)   n = tanh(x_n + r∘u_n)   h ← h + z∘(n−h)   u = U h
 
     Columns: query, u_n, r, z, n.
@@ -274,7 +274,7 @@ class LSTMTape(Tape):
         self.c = self.saved_states.unbind(dim=1)
         self.all_gates = self.gates.unbind(dim=1)
         self.input_forget = self.gates[..., : 2 * self.D].unbind(dim=1)
-        self.i, self.f, self.g, self.o = _steps(self.gates, 4)
+        self.i, self.f, self.g, self.o = _unbind_gates(self.gates, 4)
 
     @override
     def step_forward(
@@ -328,7 +328,7 @@ class LSTMTape(Tape):
         dh.zero_()
 
 
-def _steps(gates: Float[Tensor, "B T G"], num_gates: int) -> list[tuple[Tensor, ...]]:
+def _unbind_gates(gates: Float[Tensor, "B T G"], num_gates: int) -> list[tuple[Tensor, ...]]:
     """Return each gate's steps."""
     return [gate.unbind(dim=1) for gate in gates.chunk(num_gates, dim=-1)]
 
@@ -350,7 +350,7 @@ def _update_factors(
 
 
 TAPES: dict[CellName, type[Tape]] = {
-    "gru_before": GRUBeforeTape,
-    "gru_after": GRUAfterTape,
+    "gru_before": ResetBeforeGRUTape,
+    "gru_after": ResetAfterGRUTape,
     "lstm": LSTMTape,
 }

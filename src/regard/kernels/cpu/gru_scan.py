@@ -14,7 +14,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from regard.kernels.casting import autocast_disabled, cast_for_autocast
-from regard.kernels.cpu.cells import GRUBeforeTape, transpose_contiguous
+from regard.kernels.cpu.cells import ResetBeforeGRUTape, transpose_contiguous
 from regard.kernels.types import CellWeights
 
 
@@ -58,17 +58,17 @@ class _Scan(torch.autograd.Function):
     def forward(ctx: Any, mask: Tensor | None, x: Tensor, h: Tensor, *U: Tensor) -> Tensor:
         states = x.new_empty(*x.shape[:2], len(U) * h.shape[1])
         columns, saved_states = torch.empty_like(x), []
-        parts = _directions(len(U), x, states, columns)
+        parts = _split_directions(len(U), x, states, columns)
         for direction, (x_d, states_d, columns_d) in enumerate(parts):
-            tape = GRUBeforeTape(columns_d, U[direction], 0)
+            tape = ResetBeforeGRUTape(columns_d, U[direction], 0)
             tape.begin_forward()
             if mask is not None:
-                tape.padding = (~mask)[..., None].unbind(dim=1)
+                tape.padding_mask = (~mask)[..., None].unbind(dim=1)
             (product,) = tape.products()
             matrix, columns_t = transpose_contiguous(product.matrix), product.columns.unbind(dim=1)
             xs, new = x_d.unbind(dim=1), states_d.unbind(dim=1)
             state = h
-            for t in _order(direction, len(xs)):
+            for t in _time_steps(direction, len(xs)):
                 torch.mm(state, matrix, out=columns_t[t])
                 tape.step_forward(t, xs[t], state, None, new[t])
                 state = new[t]
@@ -87,11 +87,11 @@ def _scan_backward(ctx: Any, dstates: Tensor) -> tuple[Tensor | None, ...]:
     h, states, columns, *rest = ctx.saved_tensors
     saved_states, U = rest[: len(rest) // 2], rest[len(rest) // 2 :]
     dcolumns = torch.empty_like(columns)
-    parts = _directions(len(U), states, columns, dstates, dcolumns)
+    parts = _split_directions(len(U), states, columns, dstates, dcolumns)
     dh_sum, dU = torch.zeros_like(h), []
     for direction, (states_d, columns_d, dstates_d, dcolumns_d) in enumerate(parts):
-        tape = GRUBeforeTape(columns_d, U[direction], 0, saved_states[direction])
-        grad = GRUBeforeTape(dcolumns_d, U[direction], 0)
+        tape = ResetBeforeGRUTape(columns_d, U[direction], 0, saved_states[direction])
+        grad = ResetBeforeGRUTape(dcolumns_d, U[direction], 0)
         # the state before each step: to its left, or to its right
         shifted = [states_d[:, 1:], h[:, None]] if direction else [h[:, None], states_d[:, :-1]]
         old_states = torch.cat(shifted, dim=1)
@@ -99,7 +99,7 @@ def _scan_backward(ctx: Any, dstates: Tensor) -> tuple[Tensor | None, ...]:
         (product,) = grad.products()
         dproducts, dstate = product.columns.unbind(dim=1), dstates_d.unbind(dim=1)
         dh = torch.zeros_like(h)
-        for t in reversed(_order(direction, len(dstate))):
+        for t in reversed(_time_steps(direction, len(dstate))):
             dh.add_(dstate[t])
             tape.step_backward(t, dh, None)
             dh.addmm_(dproducts[t], product.matrix)
@@ -108,10 +108,10 @@ def _scan_backward(ctx: Any, dstates: Tensor) -> tuple[Tensor | None, ...]:
     return None, dcolumns, dh_sum, *dU
 
 
-def _order(direction: int, num_steps: int) -> range:
+def _time_steps(direction: int, num_steps: int) -> range:
     return range(num_steps)[:: -1 if direction else 1]
 
 
-def _directions(num_directions: int, *tensors: Tensor) -> Iterable[tuple[Tensor, ...]]:
+def _split_directions(num_directions: int, *tensors: Tensor) -> Iterable[tuple[Tensor, ...]]:
     """Return the parts of each direction, side by side in the last axis."""
     return zip(*(tensor.chunk(num_directions, dim=-1) for tensor in tensors), strict=True)

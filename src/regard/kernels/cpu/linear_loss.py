@@ -16,7 +16,7 @@ from regard.kernels.casting import autocast_disabled, cast_for_autocast
 LOGITS = 2**21
 """Maximum number of logits at once: 8 MiB in float32."""
 
-SKIPS_HIDDEN_ROWS = ("cpu",)
+ROW_SKIPPING_DEVICES = ("cpu",)
 """Devices on which hidden rows are skipped; on others, counting them would wait for the device."""
 
 
@@ -52,21 +52,21 @@ class _LinearLoss(torch.autograd.Function):
         needs_gradients: bool,
     ) -> Tensor:
         full_x, rows = x, None
-        if x.device.type in SKIPS_HIDDEN_ROWS:
+        if x.device.type in ROW_SKIPPING_DEVICES:
             rows = visible.nonzero()[:, 0]
             x, target = x[rows], target[rows]
         wide = torch.promote_types(x.dtype, torch.float32)
         total = x.new_zeros((), dtype=wide)
         grads = _Gradients(x, weight, bias) if needs_gradients else None
-        chunk = max(1, LOGITS // weight.shape[0])
-        for start in range(0, x.shape[0], chunk):
-            part = slice(start, start + chunk)
-            hidden = ~visible[part] if rows is None else None
-            logits = torch.nn.functional.linear(x[part], weight, bias).to(wide)
+        chunk_size = max(1, LOGITS // weight.shape[0])
+        for start in range(0, x.shape[0], chunk_size):
+            chunk = slice(start, start + chunk_size)
+            hidden = ~visible[chunk] if rows is None else None
+            logits = torch.nn.functional.linear(x[chunk], weight, bias).to(wide)
             log_probs = torch.log_softmax(logits, dim=-1)
-            total += _loss(log_probs, target[part], hidden, smoothing)
+            total += _loss(log_probs, target[chunk], hidden, smoothing)
             if grads is not None:
-                grads.add(part, _logits_gradient(log_probs, target[part], hidden, smoothing))
+                grads.add(chunk, _logits_gradient(log_probs, target[chunk], hidden, smoothing))
         if grads is not None:
             dx = grads.dx
             if rows is not None:

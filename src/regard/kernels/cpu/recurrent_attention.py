@@ -165,7 +165,7 @@ class _MoveThenLook(torch.autograd.Function):
         keys: Tensor,
         h: Tensor,
         c: Tensor | None,
-        last_output: Tensor,
+        previous_output: Tensor,
         W: Tensor | None,
         v: Tensor | None,
         U: Tensor,
@@ -186,18 +186,18 @@ class _MoveThenLook(torch.autograd.Function):
         query, state_term, output = (
             part.unbind(dim=1) for part in (queries, state_terms[:, :, None], outputs)
         )
-        state, cell_state, initial_output = h, c, last_output
+        state, cell_state, initial_output = h, c, previous_output
         steps = zip(x.unbind(1), weights.unbind(1), states.unbind(1), strict=True)
         for t, (x_t, step_weights, new) in enumerate(steps):
             for matrix, columns in products:
                 torch.mm(state, matrix, out=columns[t])
-            torch.addmm(x_t, last_output, F_transposed, out=cell_input)
+            torch.addmm(x_t, previous_output, F_transposed, out=cell_input)
             cell_state = tape.step_forward(t, cell_input, state, cell_state, new)
             for matrix, columns in state_products:
                 torch.mm(new, matrix, out=columns[t])
             scorer.weigh(query[t] if scorer.query_size else new, step_weights)
             torch.baddbmm(state_term[t], step_weights[:, None], values, out=pre_output)
-            state, last_output = new, torch.tanh(pre_output[:, 0], out=output[t])
+            state, previous_output = new, torch.tanh(pre_output[:, 0], out=output[t])
         ctx.cell = cell
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(
@@ -239,12 +239,12 @@ def _move_then_look_backward(
     )
     queries = (projections[..., : scorer.query_size] if scorer.query_size else states).unbind(dim=1)
     output, doutput = outputs.unbind(dim=1), None if doutputs is None else doutputs.unbind(dim=1)
-    dlast_output = torch.zeros_like(initial_output)
+    dprevious_output = torch.zeros_like(initial_output)
     dh, dc = _accumulator(dh, h), None if c is None else _accumulator(dc, c)
     for t in reversed(range(len(dx))):
         if doutput is not None:
-            dlast_output.add_(doutput[t])
-        torch.ops.aten.tanh_backward(dlast_output, output[t], grad_input=dpre_output[t])
+            dprevious_output.add_(doutput[t])
+        torch.ops.aten.tanh_backward(dprevious_output, output[t], grad_input=dpre_output[t])
         scorer.step_backward(
             t, dpre_output[t], queries[t], dqueries[t] if scorer.query_size else dh
         )
@@ -253,17 +253,17 @@ def _move_then_look_backward(
         tape.step_backward(t, dh, dc)
         for matrix, columns in products:
             dh.addmm_(columns[t], matrix)
-        torch.mm(dx[t], F, out=dlast_output)
-    dstate_weights = dprojections.flatten(0, 1).T @ states.flatten(0, 1)
-    last_output = torch.cat([initial_output[:, None], outputs[:, :-1]], dim=1).flatten(0, 1)
+        torch.mm(dx[t], F, out=dprevious_output)
+    dW_and_dR = dprojections.flatten(0, 1).T @ states.flatten(0, 1)
+    previous_output = torch.cat([initial_output[:, None], outputs[:, :-1]], dim=1).flatten(0, 1)
     dF, dU = (
-        grad.gates.flatten(0, 1).T @ last_output,
+        grad.gates.flatten(0, 1).T @ previous_output,
         tape.weight_gradient(grad, old_states.flatten(0, 1)),
     )
     dvalues, dkeys = weights.mT @ dstate_terms, scorer.keys_gradient(states)
-    dW = None if W is None else dstate_weights[: scorer.query_size]
-    dR = dstate_weights[scorer.query_size :]
-    return None, None, grad.gates, dvalues, dkeys, dh, dc, dlast_output, dW, scorer.dv, dU, dF, dR
+    dW = None if W is None else dW_and_dR[: scorer.query_size]
+    dR, dv = dW_and_dR[scorer.query_size :], scorer.dv
+    return None, None, grad.gates, dvalues, dkeys, dh, dc, dprevious_output, dW, dv, dU, dF, dR
 
 
 def _query_products(W: Tensor | None, queries: Tensor) -> list[Product]:

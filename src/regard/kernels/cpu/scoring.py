@@ -48,7 +48,7 @@ class Scorer(ABC):
         self.values = values.mT
         self.weights = weights.unbind(dim=1)
         self.dweights = None if dweights is None else dweights[:, :, None].unbind(dim=1)
-        self.dweight = weights.new_empty(weights.shape[0], 1, weights.shape[2])
+        self.dstep_weights = weights.new_empty(weights.shape[0], 1, weights.shape[2])
         self._begin_backward(weights)
 
     def step_backward(
@@ -62,11 +62,11 @@ class Scorer(ABC):
 
         dα = value · dcontext      dscore = α∘(dα − Σ α∘dα), zero if the weight is, so if hidden
         """
-        torch.bmm(dcontext[:, None], self.values, out=self.dweight)
+        torch.bmm(dcontext[:, None], self.values, out=self.dstep_weights)
         if self.dweights is not None:
-            self.dweight.add_(self.dweights[t])
+            self.dstep_weights.add_(self.dweights[t])
         weights = self.weights[t]
-        dscores = _softmax_backward(self.dweight[:, 0], weights, -1, weights.dtype)
+        dscores = _softmax_backward(self.dstep_weights[:, 0], weights, -1, weights.dtype)
         self._query_backward(t, dscores, query, dquery)
 
     @abstractmethod

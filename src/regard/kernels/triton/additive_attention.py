@@ -55,9 +55,9 @@ def _scores(
         total = _scores_loop(q, k, e_q, e_k, v, t, s, T, S, A, True, BT, BS)
     else:
         total = _scores_loop(q, k, e_q, e_k, v, t, s, T, S, A, False, BT, BS)
-    whole = tl.load(v + A)  # v is followed by Σ_a v[a]
+    v_sum = tl.load(v + A)  # v is followed by Σ_a v[a]
     inside = (t[:, None] < T) & (s < S)
-    tl.store(scores + (b * T + t[:, None]) * S + s, whole - 2 * total, mask=inside)
+    tl.store(scores + (b * T + t[:, None]) * S + s, v_sum - 2 * total, mask=inside)
 
 
 @triton.jit
@@ -69,15 +69,15 @@ def _backward_loop(
     inside = t_in[:, None] & a_in
     own = tl.load((e_q if SAFE else q) + at, mask=inside, other=0.0)
     slope = tl.zeros([BT, BA], tl.float32)
-    tanh_sum = tl.zeros([BT, BA], tl.float32)
+    dv_partial = tl.zeros([BT, BA], tl.float32)
     for s in range(num_keys):
         other = tl.load((e_k if SAFE else k) + s * A + a, mask=a_in, other=0.0)
         grad = tl.load(de + s * de_col_stride + t * de_row_stride, mask=t_in, other=0.0)[:, None]
         r = reciprocal(1 + (own * other if SAFE else tl.exp(2 * (own + other))))
         part = grad * r
-        tanh_sum += grad - 2 * part
+        dv_partial += grad - 2 * part
         slope += part - part * r
-    return slope, tanh_sum
+    return slope, dv_partial
 
 
 @triton.jit
@@ -100,7 +100,7 @@ def _backward(
     k, e_k = k + b * S * A, e_k + b * S * A
     de = de + b * S * T
     if tl.load(largest) <= LARGEST:
-        slope, tanh_sum = _backward_loop(
+        slope, dv_partial = _backward_loop(
             q,
             k,
             e_q,
@@ -119,7 +119,7 @@ def _backward(
             BA,
         )
     else:
-        slope, tanh_sum = _backward_loop(
+        slope, dv_partial = _backward_loop(
             q,
             k,
             e_q,
@@ -140,7 +140,7 @@ def _backward(
     grad = 4 * tl.load(v + a, mask=a_in, other=0.0) * slope
     tl.store(dq + (b * T + t[:, None]) * A + a, grad, mask=(t[:, None] < T) & a_in)
     part = b * tl.num_programs(0) + tl.program_id(0)
-    tl.store(dv + part * A + a, tl.sum(tanh_sum, 0), mask=a_in)
+    tl.store(dv + part * A + a, tl.sum(dv_partial, 0), mask=a_in)
 
 
 @triton.jit

@@ -81,11 +81,11 @@ class LinearLoss(torch.autograd.Function):
         total, dweight, dbias = torch.zeros(3, device=x.device)
         dx = torch.empty_like(x)
         for rows in torch.arange(len(x)).split(max(1, LOGITS // V)):
-            part = slice(int(rows[0]), int(rows[-1]) + 1)
-            logits = functional.linear(x[part], weight, bias)
-            total = total + loss_rows_(logits, target[part], visible[part], smoothing).sum()
-            torch.mm(logits, weight, out=dx[part])
-            dweight = dweight + product(logits.T, x[part])
+            chunk = slice(int(rows[0]), int(rows[-1]) + 1)
+            logits = functional.linear(x[chunk], weight, bias)
+            total = total + loss_rows_(logits, target[chunk], visible[chunk], smoothing).sum()
+            torch.mm(logits, weight, out=dx[chunk])
+            dweight = dweight + product(logits.T, x[chunk])
             if bias is not None:
                 dbias = dbias + logits.sum(dim=0, dtype=torch.float32)
         ctx.save_for_backward(dx[:, :X], dweight[:, :X], None if bias is None else dbias)

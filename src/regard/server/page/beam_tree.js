@@ -98,20 +98,20 @@ export function drawBeamTree(translation) {
   );
 }
 
-// The tree as a list for screen readers, nested at forks only: a path without forks is one entry.
+// The tree as a list for screen readers, nested at forks only: a chain without forks is one entry.
 export function listBeamTree(translation) {
   const { nodes } = buildTree(translation);
   const list = element("ul", { class: "visually-hidden" });
   for (const node of nodes) {
     const parent = node.parent === null ? null : nodes[node.parent];
-    if (parent && parent.children.length === 1 && statusOf(parent) === statusOf(node)) node.path = parent.path;
-    else node.path = { labels: [], status: statusOf(node), entry: element("li", {}, element("span")), sublist: null };
-    const { path } = node;
-    if (!path.labels.length) (parent ? (parent.path.sublist ??= appendList(parent.path.entry)) : list).append(path.entry);
+    if (parent && parent.children.length === 1 && statusOf(parent) === statusOf(node)) node.chain = parent.chain;
+    else node.chain = { labels: [], status: statusOf(node), entry: element("li", {}, element("span")), sublist: null };
+    const { chain } = node;
+    if (!chain.labels.length) (parent ? (parent.chain.sublist ??= appendList(parent.chain.entry)) : list).append(chain.entry);
     const name = node.token === EOS ? message("end") : visible(node.token);
-    path.labels.push(message("tokenLabel", name, formatProbability(Math.exp(node.score))));
+    chain.labels.push(message("tokenLabel", name, formatProbability(Math.exp(node.score))));
   }
-  for (const { labels, status, entry } of new Set(nodes.map((node) => node.path))) {
+  for (const { labels, status, entry } of new Set(nodes.map((node) => node.chain))) {
     const text = labels.join("; ");
     entry.firstChild.textContent =
       status === "finished" ? text : message(status ? "chosenBranch" : "droppedBranch", text);

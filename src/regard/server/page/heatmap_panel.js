@@ -75,9 +75,9 @@ function visibleKinds(model) {
   return selection.view === "both" ? ["attention", "influence"] : [selection.view];
 }
 
-// context = { model, translation, pins, changed, pin(target, source), open(target, node) }
-export function drawPanel(context) {
-  const { model, translation } = context;
+// panelData = { model, translation, pins, changed, pin(target, source), open(target, node) }
+export function drawPanel(panelData) {
+  const { model, translation } = panelData;
   const kinds = visibleKinds(model);
   byId("heatmap-title").textContent = message(kinds[0] === "attention" ? "attentionTitle" : "influenceTitle");
   byId("layer-head").hidden = !kinds.includes("attention") || !hasSeveralMaps(model);
@@ -85,15 +85,15 @@ export function drawPanel(context) {
   const focusedKind = [...heatmaps].find(([, { svg }]) => svg.contains(document.activeElement))?.[0];
   const places = new Map([...heatmaps].map(([kind, { navigation }]) => [kind, navigation.place()]));
   heatmaps.clear();
-  const figures = kinds.map((kind) => figure(kind, context));
+  const figures = kinds.map((kind) => figure(kind, panelData));
   byId("heatmaps").replaceChildren(...figures.map(({ node }) => node));
   for (const { kind, node, weights } of figures) {
     if (!weights) continue;
     const scroller = node.firstElementChild;
-    const svg = drawHeatmap(heatmapOptions(kind, weights, context, availableSpace(scroller)));
+    const svg = drawHeatmap(heatmapOptions(kind, weights, panelData, availableSpace(scroller)));
     scroller.replaceChildren(svg);
     showScrollHints(scroller);
-    const navigation = enableNavigation(svg, actionsFor(kind, weights, context), places.get(kind) ?? undefined);
+    const navigation = enableNavigation(svg, actionsFor(kind, weights, panelData), places.get(kind) ?? undefined);
     heatmaps.set(kind, { svg, navigation, weights });
   }
   setReadout(null);

@@ -62,7 +62,7 @@ export function keepLastResult() {
 }
 
 // What the token rows, the heatmaps and the edits have in common.
-function drawingContext() {
+function outputData() {
   const { removed, added } = tokenDiff(state.unedited.tokens, state.translation.tokens);
   const changed = edits.isEmpty(state.edits) ? new Set() : added;
   return { translation: state.translation, changed, removed, open: actions.openTokenMenu };
@@ -70,7 +70,7 @@ function drawingContext() {
 
 function drawHeatmaps() {
   if (!isCurrent()) return;
-  heatmaps.drawPanel({ ...drawingContext(), model: state.model, pins: state.edits.pins, pin: actions.togglePin });
+  heatmaps.drawPanel({ ...outputData(), model: state.model, pins: state.edits.pins, pin: actions.togglePin });
 }
 
 export function draw() {
@@ -84,8 +84,8 @@ export function draw() {
   byId("translation").replaceChildren(...(translation.text ? markedText(translation) : [message("emptyOutput")]));
   byId("score").textContent = scoreText(translation, unedited, state.edits);
   byId("notes").replaceChildren(...(translation.notes ?? []).map((note) => element("li", { lang: "en" }, note)));
-  drawEdits({ history: history(), current: state.edits, unedited, change: actions.changeEdits, ...drawingContext() });
-  drawTokenRows(byId("tokens"), { ...drawingContext(), point: (place) => heatmaps.pointAt(place) });
+  drawEdits({ history: history(), current: state.edits, unedited, change: actions.changeEdits, ...outputData() });
+  drawTokenRows(byId("tokens"), { ...outputData(), point: (place) => heatmaps.pointAt(place) });
   drawLegend(byId("legend"), translation);
   drawHeatmaps();
   drawHeads(state.model, translation);

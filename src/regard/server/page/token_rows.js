@@ -8,10 +8,10 @@ import { enableRovingTabindex, focusEntry, setTabStop } from "./roving_tabindex.
 import { END, labelNodes, visible } from "./token_labels.js";
 import { copiedSteps, isUnsure, unknownSources } from "./token_marks.js";
 
-// context = { translation, changed, point(place | null), open(step, node) }
-export function drawTokenRows(container, context) {
+// panelData = { translation, changed, point(place | null), open(step, node) }
+export function drawTokenRows(container, panelData) {
   const focused = focusedStep(container);
-  const { translation, changed } = context;
+  const { translation, changed } = panelData;
   const sourceRow = element("ul", { class: "token-row", dir: "auto" });
   const unknown = new Set(unknownSources(translation).map(({ position }) => position));
   sourceRow.append(...translation.source_tokens.map((token, s) => sourceToken(token, s, unknown.has(s))));
@@ -21,12 +21,12 @@ export function drawTokenRows(container, context) {
     role: "toolbar",
     "aria-label": message("targetTokens"),
   });
-  targetRow.append(...translation.token_scores.map((score, t) => targetToken(context, t, score, changed.has(t))));
+  targetRow.append(...translation.token_scores.map((score, t) => targetToken(panelData, t, score, changed.has(t))));
   const targetTokens = [...targetRow.children];
   enableRovingTabindex(targetRow, () => targetTokens);
   setTabStop(targetTokens, focused ?? 0);
-  reportPointer(sourceRow, "source", context.point);
-  reportPointer(targetRow, "target", context.point);
+  reportPointer(sourceRow, "source", panelData.point);
+  reportPointer(targetRow, "target", panelData.point);
   container.replaceChildren(
     element("p", { class: "small" }, message("sourceTokens")),
     sourceRow,
