@@ -116,7 +116,7 @@ class Validator:
         )
         summary = training_summary | {"scores": [score.to_json() for score in scores]}
         max_examples = self.translator.settings.data.max_examples
-        summary["examples"] = example_pairs(self.training_data.dev, max_examples)
+        summary["examples"] = example_pairs(self.preprocessed_data.dev, max_examples)
         write_text(folder / "dev.jsonl", "".join(_dev_lines(translations, references)))
         write_text(folder / "summary.json", json.dumps(summary, sort_keys=True) + "\n")
         return Translator(replace(self.translator.members[0], summary=summary))
