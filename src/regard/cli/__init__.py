@@ -14,6 +14,7 @@ from regard.cli.check import check
 from regard.cli.demo import demo
 from regard.cli.doctor import doctor
 from regard.cli.embed import embed
+from regard.cli.errors import errors
 from regard.cli.evaluate import evaluate
 from regard.cli.info import info
 from regard.cli.options import hint
@@ -33,6 +34,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
         train,
         translate,
         evaluate,
+        errors,
         show,
         serve,
         report,
