@@ -48,7 +48,9 @@ TrainFile = Annotated[
 ]
 OutFile = Annotated[
     Path | None,
-    file_option("out", "Write all outputs; the ending is the format: html, tsv, csv, json.", "FILE"),
+    file_option(
+        "out", "Write all outputs; the ending is the format: html, tsv, csv, json.", "FILE"
+    ),
 ]
 UnitName = Annotated[
     str,
@@ -104,7 +106,9 @@ def errors(
     options.hint(*_next_command(models, pairs_source, analysis, out))
 
 
-def _references(source: "PairsSource", translator: "Translator") -> dict[str, tuple[int, list[str]]]:
+def _references(
+    source: "PairsSource", translator: "Translator"
+) -> dict[str, tuple[int, list[str]]]:
     """Return each source with the number of its first pair and all of its targets."""
     from regard.pipeline.input_pairs import read_pairs
 

@@ -111,9 +111,16 @@ def other_training_pairs(name: str) -> str:
 # show
 
 
-def no_self_attention(side: str, sides: str) -> str:
-    """Say which self-attention a model has."""
-    return f"self-attention is {side}, but {sides}."
+def no_self_attention(side: str, other: str | None) -> str:
+    """Say which side of a model has self-attention, if any."""
+    where = "this model has none" if other is None else f"this model has it in the {other} only"
+    remedy = "Use --influence." if other is None else f"Use --self-attention {other}."
+    return f"self-attention is {side}, but {where}. {remedy}"
+
+
+GRID_NEEDS_OUT = "--grid draws every layer and head into a file. Add --out heads.svg."
+TWO_PICTURES = "--influence has neither heads nor layers. Use it alone, or remove it."
+NO_HEADS = "This model has no attention, and therefore no heads. Remove --layer, --head and --grid."
 
 
 # serve

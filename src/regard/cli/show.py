@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from regard.cli import messages, options
-from regard.cli.options import Device, Import, Model, file_option, flag, whole_number
-from regard.cli.picture import Picture
+from regard.cli.options import Device, Import, Model, choice, file_option, flag, whole_number
+from regard.cli.picture import Picture, Selection
 from regard.errors import ConfigError
 
 
@@ -29,6 +29,21 @@ def show(
         bool,
         flag("influence", "Draw the influence by gradient instead of the attention."),
     ] = False,
+    self_attention: Annotated[
+        str,
+        choice(
+            "self-attention",
+            "Draw the self-attention of a side instead: encoder or decoder.",
+            *("none", "encoder", "decoder"),
+        ),
+    ] = "none",
+    layer: Annotated[
+        str | None, whole_number("layer", "Draw one layer, from 1. Default: their mean.", 1)
+    ] = None,
+    head: Annotated[
+        str | None, whole_number("head", "Draw one head, from 1. Default: their mean.", 1)
+    ] = None,
+    grid: Annotated[bool, flag("grid", "Draw every layer and head into --out.")] = False,
     out: Annotated[
         Path | None,
         file_option(
@@ -51,7 +66,10 @@ def show(
 
     if not options.check_line("TEXT", text).strip():
         raise ConfigError("TEXT", [messages.BLANK_TEXT])
-    picture = Picture(out, overwrite, width)
+    layer_number, head_number = (None if x is None else int(x) for x in (layer, head))
+    which: Any = "cross" if self_attention == "none" else self_attention
+    selection = Selection(which, influence, layer_number, head_number, grid)
+    picture = Picture(out, overwrite, width, selection)
     translator = load(model, device=device)
     if target is None:
         answer = translator.translate(text, **search)
@@ -59,7 +77,7 @@ def show(
         answer = translator.rescore([(text, options.check_line("--target", target))])[0]
     for note in answer.notes:
         print(note, file=sys.stderr)
-    drawing = picture.draw(translator, answer, influence=influence)
+    drawing = picture.draw(translator, answer)
     print(f"{arrow_heading(text, answer.text)}   (log-probability {answer.score:.3f})\n")
     print(drawing)
     options.hint("regard", "translate", model, "--format", "jsonl", f"--text={text}")

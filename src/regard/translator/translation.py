@@ -2,13 +2,19 @@
 
 from dataclasses import asdict, dataclass, field
 from html import escape
-from typing import Any, final
+from typing import Any, Literal, final
 
 import numpy as np
 from jaxtyping import Float
 from typing_extensions import deprecated
 
-from regard.viz.alignment import Alignment
+from regard.viz.alignment import (
+    ATTENTION,
+    DECODER_SELF_ATTENTION,
+    ENCODER_SELF_ATTENTION,
+    Alignment,
+)
+from regard.viz.attention_heads import AttentionHeads
 from regard.viz.html_heatmap import to_html
 
 END = "■"
@@ -104,6 +110,28 @@ class Translation:
         if self.attention is None or not self.source_tokens:
             return None
         return Alignment(self.source_tokens, (*self.tokens, END), self.attention)
+
+    def heads(
+        self, which: Literal["cross", "encoder", "decoder"] = "cross"
+    ) -> AttentionHeads | None:
+        """Return the weights of every layer and head, for drawing; None if there are none.
+
+        `cross` is the attention to the source, `encoder` and `decoder` are the self-attention of
+        each, which is there if it was requested.
+        """
+        if not self.source_tokens:
+            return None
+        source, target = self.source_tokens, (*self.tokens, END)
+        match which:
+            case "cross":
+                weights, rows, columns, caption = self.layers, target, source, ATTENTION
+            case "encoder":
+                weights = self.encoder_self_attention
+                rows, columns, caption = source, source, ENCODER_SELF_ATTENTION
+            case _:
+                weights, rows = self.decoder_self_attention, target
+                columns, caption = (START, *self.tokens), DECODER_SELF_ATTENTION
+        return None if weights is None else AttentionHeads(columns, rows, weights, caption)
 
     def to_json(self, *, attention: bool = True) -> dict[str, Any]:
         """Return what `json.dumps` takes; attention is often large and can be left out."""

@@ -270,9 +270,7 @@ class Translator:
 
     def _with_self_attention(self, translation: Translation) -> Translation:
         encoder, decoder = self.self_attention(translation)
-        return replace(
-            translation, encoder_self_attention=encoder, decoder_self_attention=decoder
-        )
+        return replace(translation, encoder_self_attention=encoder, decoder_self_attention=decoder)
 
     def _target_ids(self, known_tokens: Sequence[str | None]) -> list[int]:
         """Look up tokens of a target; None is the unknown token."""

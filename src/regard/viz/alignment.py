@@ -16,6 +16,14 @@ INFLUENCE = (
     "Influence by gradient, not attention: how much each source token (column) moved each "
     "target token (row), in percent."
 )
+ENCODER_SELF_ATTENTION = (
+    "Self-attention of the encoder: how much each source token (row) looked at each source token "
+    "(column), in percent."
+)
+DECODER_SELF_ATTENTION = (
+    "Self-attention of the decoder: how much the step that writes each token (row) looked at the "
+    "start ▷ and the tokens before (column), in percent."
+)
 """Captions: what the weights mean."""
 
 ROUNDING = 1e-2

@@ -88,7 +88,9 @@ def _totals(analysis: dict[str, Any]) -> str:
         (_filter_button("verdict", name, name), f"{count:,}")
         for name, count in analysis["verdicts"].items()
     ]
-    both = "" if len(analysis["models"]) == 1 else table("exact", ("model", "sources"), verdicts, [1])
+    both = (
+        "" if len(analysis["models"]) == 1 else table("exact", ("model", "sources"), verdicts, [1])
+    )
     return table("total", heads, rows, range(1, 5)) + both
 
 

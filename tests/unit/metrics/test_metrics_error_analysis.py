@@ -79,7 +79,12 @@ def test_words_are_separated_by_any_white_space():
 def test_numbers_fall_into_their_groups():
     names = [number_group(n, LENGTH_BOUNDS, 1) for n in (1, 3, 4, 80, 81)]
     assert names == ["1–3", "1–3", "4–5", "61–80", "81 and more"]
-    assert [number_group(n, COUNT_BOUNDS) for n in (0, 1, 2, 101)] == ["0", "1", "2–5", "101 and more"]
+    assert [number_group(n, COUNT_BOUNDS) for n in (0, 1, 2, 101)] == [
+        "0",
+        "1",
+        "2–5",
+        "101 and more",
+    ]
 
 
 def test_certainty_is_the_mean_probability_of_a_token():
@@ -177,7 +182,13 @@ def test_two_models_are_told_apart():
     assert [(x.expected, x.count) for x in analysis.confusions(1)] == [("b", 3), ("a", 2)]
     assert analysis.totals.edits == (4, 5)
     found = analysis.to_json()
-    assert [x["verdict"] for x in found["lines"]] == ["both", "only A", "only A", "only B", "neither"]
+    assert [x["verdict"] for x in found["lines"]] == [
+        "both",
+        "only A",
+        "only A",
+        "only B",
+        "neither",
+    ]
 
 
 def test_a_tsv_has_a_row_for_each_line(alone):
@@ -185,7 +196,12 @@ def test_a_tsv_has_a_row_for_each_line(alone):
     assert len(rows) == 4
     row = dict(zip(head.split("\t"), rows[2].split("\t"), strict=True))
     assert row["reference"] == "pan | pans"
-    assert (row["output"], row["exact"], row["edits"], row["operations"]) == ("puns", "0", "1", "2:a→u")
+    assert (row["output"], row["exact"], row["edits"], row["operations"]) == (
+        "puns",
+        "0",
+        "1",
+        "2:a→u",
+    )
     assert (row["verdict"], row["tag"], row["pair"]) == ("wrong", "V", "3")
 
 
