@@ -2,12 +2,15 @@
 
 from dataclasses import asdict, dataclass, field
 from html import escape
-from typing import Any, Literal, final
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 from jaxtyping import Float
 from typing_extensions import deprecated
 
+from regard.errors import InputError
+from regard.translator import messages
 from regard.viz.alignment import (
     ATTENTION,
     DECODER_SELF_ATTENTION,
@@ -16,6 +19,9 @@ from regard.viz.alignment import (
 )
 from regard.viz.attention_heads import AttentionHeads
 from regard.viz.html_heatmap import to_html
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 END = "■"
 """The label of EOS in drawings: it has attention too."""
@@ -42,7 +48,7 @@ class Branch:
 
 
 @final
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Translation:
     """One target of one source, with scores and attention.
 
@@ -69,14 +75,14 @@ class Translation:
     tokens: tuple[str, ...]
     token_scores: tuple[float, ...]
     rank_score: float
-    layers: Float[np.ndarray, "T L H S"] | None = field(repr=False)
-    candidates: tuple[tuple[tuple[str, float], ...], ...] = field(default=(), repr=False)
-    alternatives: tuple["Translation", ...] = field(default=(), repr=False)
-    tree: tuple[Branch, ...] = field(default=(), repr=False)
+    layers: Float[np.ndarray, "T L H S"] | None
+    candidates: tuple[tuple[tuple[str, float], ...], ...] = field(default=())
+    alternatives: tuple["Translation", ...] = field(default=())
+    tree: tuple[Branch, ...] = field(default=())
     notes: tuple[str, ...] = ()
-    unknown: tuple[bool, ...] = field(default=(), repr=False)
-    encoder_self_attention: Float[np.ndarray, "S _ _ S"] | None = field(default=None, repr=False)
-    decoder_self_attention: Float[np.ndarray, "T _ _ T"] | None = field(default=None, repr=False)
+    unknown: tuple[bool, ...] = field(default=())
+    encoder_self_attention: Float[np.ndarray, "S _ _ S"] | None = field(default=None)
+    decoder_self_attention: Float[np.ndarray, "T _ _ T"] | None = field(default=None)
 
     @property
     def score(self) -> float:
@@ -174,8 +180,34 @@ class Translation:
         }
         return fields | ({"unknown": list(self.unknown)} if any(self.unknown) else {})
 
+    def save(self, path: str | PathLike[str]) -> None:
+        """Draw the attention into a file; its ending is the format: svg, html, png or pdf."""
+        alignment = self._drawable()
+        alignment.save(path, lines=(self.source, self.text))
+
+    def plot(self, axes: "Axes | None" = None) -> "Axes":
+        """Draw the attention with matplotlib, into axes or a new figure; return the axes."""
+        return self._drawable().plot(axes, lines=(self.source, self.text))
+
+    def _drawable(self) -> Alignment:
+        if self.alignment is None:
+            raise InputError(messages.nothing_to_draw(blank=not self.source_tokens))
+        return self.alignment
+
     def __str__(self) -> str:
         return self.text
+
+    def __repr__(self) -> str:
+        parts = [f"{self.source!r} → {self.text!r}"]
+        if self.token_scores:
+            parts.append(f"log-probability {self.score:.3f}")
+        if self.layers is not None:
+            T, L, H, S = self.layers.shape
+            heads = f" of {L} layers × {H} heads" if L * H > 1 else ""
+            parts.append(f"attention {T} × {S}{heads}")
+        parts += [f"{len(self.alternatives)} alternatives"] if self.alternatives else []
+        parts += [f"{len(self.notes)} note{'s' * (len(self.notes) > 1)}"] if self.notes else []
+        return f"Translation({', '.join(parts)})"
 
     def _repr_html_(self) -> str:
         """Show the line and its heatmap in a notebook."""

@@ -1,6 +1,8 @@
 """The weights of every layer and head, with their tokens: one of them, a mean, or a grid of all."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from os import PathLike
 
 import numpy as np
 from jaxtyping import Float
@@ -10,7 +12,7 @@ from regard.viz import messages
 from regard.viz.alignment import Alignment
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AttentionHeads:
     """Weights of target tokens (rows) over source tokens (columns), for each layer and head.
 
@@ -50,6 +52,22 @@ class AttentionHeads:
         means += [f"{self.num_heads} heads"] * (head is None)
         mean = f"mean of {' × '.join(means)}" if means else ""
         return f"{self.caption} ({', '.join(filter(None, [*chosen, mean]))})"
+
+    def save(self, path: str | PathLike[str], lines: Sequence[str] = ()) -> None:
+        """Draw every layer and head into a file; its ending is svg, html, png or pdf."""
+        from regard.viz.files import grid_file, save_picture
+
+        save_picture(path, lambda kind: grid_file(self, kind, lines))
+
+    def __repr__(self) -> str:
+        T, L, H, S = self.weights.shape
+        return f"AttentionHeads({L} layers × {H} heads, {T} × {S} tokens)"
+
+    def _repr_html_(self) -> str:
+        """Show every layer and head in a notebook."""
+        from regard.viz.head_grid import to_grid_svg
+
+        return to_grid_svg(self)
 
     @staticmethod
     def _check(name: str, number: int | None, limit: int) -> None:

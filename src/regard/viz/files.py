@@ -1,12 +1,13 @@
 """The content of a picture file, by the ending of its name: svg, html, png or pdf."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike, fspath
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Literal, cast
 
+from regard.atomic_files import replace_file
 from regard.choices import either
-from regard.errors import InputError
+from regard.errors import DataError, InputError, unwritable
 from regard.viz import messages
 from regard.viz.alignment import ATTENTION, Alignment
 from regard.viz.attention_heads import AttentionHeads
@@ -14,13 +15,17 @@ from regard.viz.attention_heads import AttentionHeads
 KINDS = ("svg", "html", "png", "pdf")
 
 
-def picture_kind(path: str | PathLike[str]) -> str:
-    """Return the ending of a file name; refuse others than those of pictures."""
+def save_picture(path: str | PathLike[str], draw: Callable[[str], bytes]) -> None:
+    """Write what a function draws in the format of the file's ending, or say why it cannot be."""
     ending = PurePath(path).suffix.lower().removeprefix(".")
     if ending not in KINDS:
         endings = either(f".{kind}" for kind in KINDS)
         raise InputError(messages.unknown_picture(fspath(path), endings))
-    return ending
+    content = draw(ending)
+    try:
+        replace_file(Path(path), content)
+    except OSError as error:
+        raise DataError(fspath(path), None, unwritable(error, messages.OTHER_FOLDER)) from None
 
 
 def alignment_file(

@@ -27,6 +27,8 @@ def unknown_picture(path: str, endings: str) -> str:
     return f"The picture {path} has no known ending; it must end in {endings}."
 
 
+OTHER_FOLDER = "Use a path in another folder."
+
 USE_RUN_FOLDER = "Use a folder that regard train wrote, such as model.run."
 
 
