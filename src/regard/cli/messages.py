@@ -89,23 +89,12 @@ def different_normalizations(models: tuple[Path, Path], forms: tuple[str, str]) 
 # errors
 
 
-TRAINING_NOT_KNOWN = (
-    "A model file does not hold its training pairs. Use --train PAIRS to see what was seen in "
-    "training, and how often."
-)
-
-
 def errors_of_one_or_two(count: int) -> str:
     """Say how many models an error analysis takes."""
     return (
         f"There are {count} models; there must be one or two, and then the pairs. "
         "Use regard errors MODEL PAIRS."
     )
-
-
-def other_training_pairs(name: str) -> str:
-    """Say that the counts are those of other pairs than the model's."""
-    return f"The model was not trained on {name} as it is; seen and unseen refer to {name}."
 
 
 # show

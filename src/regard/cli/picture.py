@@ -1,4 +1,4 @@
-"""The picture of `regard show`, in the terminal or in a file: attention, its heads, or influence."""
+"""The picture of `regard show`, in the terminal or a file: attention, its heads, or influence."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ Which = Literal["cross", "encoder", "decoder"]
 
 @dataclass(frozen=True)
 class Selection:
-    """What to draw: the influence, or the attention of a side, a layer, a head, or all in a grid."""
+    """What to draw: the influence, or attention: of a side, of a layer, of a head, or a grid."""
 
     which: Which = "cross"
     influence: bool = False

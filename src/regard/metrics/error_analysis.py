@@ -111,7 +111,7 @@ class Confusion:
     lines: list[int] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ErrorAnalysis:
     """The errors of one model, or of two, on a test set."""
 
@@ -119,6 +119,12 @@ class ErrorAnalysis:
     unit: Unit
     lines: Sequence[AnalyzedLine]
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        accuracies = (
+            f"{name} {self.totals.accuracy(n):.1f} % exact" for n, name in enumerate(self.models)
+        )
+        return f"ErrorAnalysis({len(self.lines):,} sources, {', '.join(accuracies)})"
 
     @property
     def labels(self) -> tuple[str, ...]:

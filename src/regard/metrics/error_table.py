@@ -9,7 +9,7 @@ from regard.metrics.error_analysis import AnalyzedLine, ErrorAnalysis
 
 
 def to_table(analysis: ErrorAnalysis, kind: Literal["tsv", "csv"]) -> bytes:
-    """Write the table. A TSV has no quotes; a CSV begins with the mark by which Excel knows UTF-8."""
+    """Write the table as a TSV without quotes, or as a CSV with the mark that Excel needs."""
     rows = [_head(analysis), *(_row(analysis, line) for line in analysis.lines)]
     if kind == "tsv":
         lines = ("\t".join(map(_without_tabs, row)) for row in rows)

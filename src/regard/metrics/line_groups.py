@@ -1,4 +1,4 @@
-"""Groups of lines by which errors are counted: length, tags, frequency, seen in training, certainty.
+"""Groups of lines, by which errors are counted: length, tag, certainty, seen in training.
 
 A factor, such as `source length`, has groups, such as `6–10`. A line is in one group of each
 factor, or in several of `tag`.

@@ -41,10 +41,12 @@ class _Display:
 
     def show(self, html: str, text: str) -> None:
         """Show HTML, and text where HTML cannot be shown."""
-        from IPython.display import display
+        from IPython import display as ipython
 
         bundle = {"text/html": html, "text/plain": text}
         if self.handle is None:
+            # typed as Any: IPython has no types
+            display: Any = ipython.display
             self.handle = display(bundle, raw=True, display_id=True)
         else:
             self.handle.update(bundle, raw=True)

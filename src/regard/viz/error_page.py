@@ -5,7 +5,7 @@ It is self-contained. The script and the data are in the page; texts become node
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from html import escape
 from itertools import groupby
 from pathlib import Path

@@ -46,7 +46,7 @@ def to_grid_svg(heads: AttentionHeads, lines: Sequence[str] = ()) -> str:
         f"<title>{escape(title or caption)}</title>",
         f"<desc>{escape(caption)}</desc>",
         f'<rect width="{width}" height="{height}" rx="6" fill="#ffffff"/>',
-        f'<text x="{MARGIN}" y="{MARGIN + FONT_SIZE}" fill="{INK}">{escape(fit(title, 120))}</text>',
+        _text(fit(title, 120), MARGIN, MARGIN + FONT_SIZE, ""),
     ]
     for head in range(heads.num_heads):
         for n, label in enumerate(source):

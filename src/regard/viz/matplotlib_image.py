@@ -72,7 +72,7 @@ def to_grid_image(
         figure.set_size_inches(width * heads.num_heads, height * heads.num_layers)
         plots = figure.subplots(heads.num_layers, heads.num_heads, squeeze=False)
         for layer, head in np.ndindex(heads.num_layers, heads.num_heads):
-            axes = plots[layer, head]
+            axes: Axes = plots[layer, head]  # type: ignore[assignment]
             axes.pcolormesh(heads.weights[:, layer, head], cmap=_color_map(), vmin=0, vmax=1)
             axes.invert_yaxis()
             _draw_small_labels(axes, list(map(write, source)), list(map(write, target)))

@@ -92,7 +92,8 @@ CELLS = [
 import regard
 pairs = [(c, c.upper()) for c in "abcdefgh"]
 sizes = dict(hidden_size=8, embedding_size=8, align_size=8, readout_size=8)
-model = regard.train(pairs, dev=pairs, preset="bahdanau2015", max_steps=4, validate_every=2, **sizes)
+steps = dict(max_steps=4, validate_every=2)
+model = regard.train(pairs, dev=pairs, preset="bahdanau2015", **steps, **sizes)
 """,
     "model",
     "model.translate(['ab', 'c'])",
@@ -108,7 +109,7 @@ def test_a_real_kernel_shows_curves_tables_and_heatmaps(tmp_path):
     nbclient.NotebookClient(
         notebook, timeout=120, resources={"metadata": {"path": tmp_path}}
     ).execute()
-    training, model, table, line = ([output for output in cell.outputs] for cell in notebook.cells)
+    training, model, table, line = (list(cell.outputs) for cell in notebook.cells)
     # two places: the messages and the curves; nothing on stderr
     assert [output.output_type for output in training] == ["display_data"] * 2
     messages, curves = (output.data["text/html"] for output in training)

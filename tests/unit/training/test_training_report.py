@@ -1,6 +1,5 @@
 """Reports: what is said, where it is said, and a bar that fits and is closed."""
 
-import importlib.machinery
 import io
 import re
 import sys
