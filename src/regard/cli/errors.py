@@ -131,7 +131,8 @@ def _summary(analysis: "ErrorAnalysis", name: str) -> Iterator[str]:
     total, unit = analysis.totals, analysis.unit
     yield "\n".join(
         f"{analysis.labels[number]} {model} on {name}: {total.exact[number]:,} of "
-        f"{total.lines:,} sources exact ({total.accuracy(number):.1f} %), {total.edits[number]:,} edits in "
+        f"{total.lines:,} sources exact ({total.accuracy(number):.1f} %), "
+        f"{total.edits[number]:,} edits in "
         f"{total.length[number]:,} {unit}s ({total.error_rate(number):.1f} %)".strip()
         for number, model in enumerate(analysis.models)
     )

@@ -79,15 +79,15 @@ class Picture:
 
     def _draw_heads(self, translator: "Translator", answer: "Translation") -> Iterator[str]:
         """Draw single layers and heads, their mean, or a grid of all."""
-        heads, chosen = self._heads(translator, answer), self.selection
-        if chosen.grid and self.out is not None:
+        heads, selection = self._heads(translator, answer), self.selection
+        if selection.grid and self.out is not None:
             write_output(self.out, self._grid(heads, (answer.source, answer.text)))
             yield f"{self.out}: {heads.num_layers} layers × {heads.num_heads} heads"
             return
-        caption = heads.describe(chosen.layer, chosen.head)
+        caption = heads.describe(selection.layer, selection.head)
         if self.out is None:
             yield caption
-        alignment = heads.select(chosen.layer, chosen.head)
+        alignment = heads.select(selection.layer, selection.head)
         yield self._finish(answer, alignment, caption, caption.partition(":")[0].lower())
 
     def _heads(self, translator: "Translator", answer: "Translation") -> "AttentionHeads":

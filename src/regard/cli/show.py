@@ -11,49 +11,55 @@ from regard.cli.options import Device, Import, Model, choice, file_option, flag,
 from regard.cli.picture import Picture, Selection
 from regard.errors import ConfigError
 
+Text = Annotated[
+    str, typer.Argument(metavar="TEXT", help="The line to translate.", show_default=False)
+]
+Target = Annotated[
+    str | None,
+    typer.Option(metavar="TEXT", help="Show the attention for this target instead of translating."),
+]
+Influence = Annotated[
+    bool, flag("influence", "Draw the influence by gradient instead of the attention.")
+]
+Side = Annotated[
+    str,
+    choice(
+        "self-attention",
+        "Draw the self-attention of a side instead: encoder or decoder.",
+        *("none", "encoder", "decoder"),
+    ),
+]
+Layer = Annotated[
+    str | None, whole_number("layer", "Draw one layer, from 1. Default: their mean.", 1)
+]
+Head = Annotated[str | None, whole_number("head", "Draw one head, from 1. Default: their mean.", 1)]
+Grid = Annotated[bool, flag("grid", "Draw every layer and head into --out.")]
+OutFile = Annotated[
+    Path | None,
+    file_option(
+        "out", "Draw into a file; its ending is the format: svg, png, pdf or html.", "FILE"
+    ),
+]
+Overwrite = Annotated[bool, flag("overwrite", "Overwrite an existing --out.")]
+Width = Annotated[
+    str | None, whole_number("width", "Width in columns. Default: the terminal's.", 1)
+]
+
 
 @options.search_settings("beam_size")
 def show(
     model: Model,
-    text: Annotated[
-        str, typer.Argument(metavar="TEXT", help="The line to translate.", show_default=False)
-    ],
+    text: Text,
     search: dict[str, Any],
-    target: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TEXT", help="Show the attention for this target instead of translating."
-        ),
-    ] = None,
-    influence: Annotated[
-        bool,
-        flag("influence", "Draw the influence by gradient instead of the attention."),
-    ] = False,
-    self_attention: Annotated[
-        str,
-        choice(
-            "self-attention",
-            "Draw the self-attention of a side instead: encoder or decoder.",
-            *("none", "encoder", "decoder"),
-        ),
-    ] = "none",
-    layer: Annotated[
-        str | None, whole_number("layer", "Draw one layer, from 1. Default: their mean.", 1)
-    ] = None,
-    head: Annotated[
-        str | None, whole_number("head", "Draw one head, from 1. Default: their mean.", 1)
-    ] = None,
-    grid: Annotated[bool, flag("grid", "Draw every layer and head into --out.")] = False,
-    out: Annotated[
-        Path | None,
-        file_option(
-            "out", "Draw into a file; its ending is the format: svg, png, pdf or html.", "FILE"
-        ),
-    ] = None,
-    overwrite: Annotated[bool, flag("overwrite", "Overwrite an existing --out.")] = False,
-    width: Annotated[
-        str | None, whole_number("width", "Width in columns. Default: the terminal's.", 1)
-    ] = None,
+    target: Target = None,
+    influence: Influence = False,
+    self_attention: Side = "none",
+    layer: Layer = None,
+    head: Head = None,
+    grid: Grid = False,
+    out: OutFile = None,
+    overwrite: Overwrite = False,
+    width: Width = None,
     device: Device = "auto",
     import_: Import = None,
 ) -> None:

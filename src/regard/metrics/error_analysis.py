@@ -149,7 +149,7 @@ class ErrorAnalysis:
             for factor, by_name in members.items()
         }
         return {
-            factor: dict(sorted(totals.items(), key=lambda item: _order(factor, *item)))
+            factor: dict(sorted(totals.items(), key=lambda entry: _order(factor, *entry)))
             for factor, totals in groups.items()
         }
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from math import exp
 
 LENGTH, TAG, VOCABULARY, CERTAINTY = "source length", "tag", "source tokens", "certainty"
-SEEN, PARTS_SEEN, RAREST = "source in training", "lemma and tags in training", "rarest word"
+IN_TRAINING, PARTS_SEEN, RAREST = "source in training", "lemma and tags in training", "rarest word"
 
 LENGTH_BOUNDS = (3, 5, 7, 10, 15, 20, 30, 40, 60, 80)
 """The longest sources of each group but the last."""
@@ -79,7 +79,7 @@ class TrainingCounts:
 
     def groups(self, source: str, tagged_tokens: Sequence[str] | None) -> dict[str, str]:
         """Return the groups of a source that depend on the training pairs."""
-        groups = {SEEN: "seen" if source in self.sources else "unseen"}
+        groups = {IN_TRAINING: "seen" if source in self.sources else "unseen"}
         if tagged_tokens is not None:
             lemma, tags = split_tags(tagged_tokens)
             groups[PARTS_SEEN] = PART_NAMES[lemma in self.lemmas, tags in self.tags]
@@ -92,7 +92,7 @@ class TrainingCounts:
 def group_order(factor: str, name: str) -> tuple[int, str]:
     """Return the place of a group among those of its factor, for sorting."""
     orders = {
-        SEEN: ["seen", "unseen"],
+        IN_TRAINING: ["seen", "unseen"],
         VOCABULARY: [KNOWN, UNKNOWN],
         PARTS_SEEN: list(PART_NAMES.values()),
         CERTAINTY: ["below 50 %", "50–90 %", "90–99 %", "above 99 %"],

@@ -161,7 +161,7 @@ class AttentionShape(BaseModel):
     heads: int
 
 
-class SelfAttentionShapes(BaseModel):
+class SelfAttentionInfo(BaseModel):
     """The shape of the self-attention of encoder and decoder; null for a side without it."""
 
     encoder: AttentionShape | None
@@ -243,7 +243,7 @@ class ModelInfo(BaseModel):
 
     name: str
     attention: AttentionShape | None
-    self_attention: SelfAttentionShapes
+    self_attention: SelfAttentionInfo
     source: SideInfo
     target: SideInfo
     parameters: int

@@ -60,10 +60,11 @@ class Translation:
     `rank_score` is score / length^α, with the length of `token_scores` and the setting
     `length_penalty` as α; it ranks the alternatives. `alternatives` begin with this translation and
     differ in text; if several hypotheses have one text, there are fewer than `nbest`.
+
     `encoder_self_attention` and `decoder_self_attention` are there if `self_attention` was
-    requested and the model has it. Both are laid out as `layers`: query, layer, head, key. Row t of the
-    decoder's is the step that writes token t, the last one EOS; its columns are the tokens that are
-    fed: BOS, then token 0, and so on. What comes later has weight 0.
+    requested and the model has it, laid out as `layers`: query, layer, head, key. Row t of the
+    decoder's is the step that writes token t, the last one EOS. Its columns are the tokens that are
+    fed: BOS, then token 0, and so on; those to come have weight 0.
 
     `candidates`, `alternatives` and `tree` are empty unless requested. `unknown` says for each
     token whether the model generated `<unk>`; its text is then a copy or a mark.

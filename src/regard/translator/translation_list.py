@@ -26,8 +26,8 @@ class TranslationList(list[Translation]):
 
     @override
     def __getitem__(self, index: Any) -> Any:
-        chosen = super().__getitem__(index)
-        return TranslationList(chosen) if isinstance(index, slice) else chosen
+        selection = super().__getitem__(index)
+        return TranslationList(selection) if isinstance(index, slice) else selection
 
     def _repr_html_(self) -> str:
         """Show a row for each line; its heatmap unfolds."""

@@ -47,11 +47,11 @@ class AttentionHeads:
         """Return the caption of a selection."""
         if self.num_layers * self.num_heads == 1:
             return self.caption
-        chosen = [f"layer {layer}"] * (layer is not None) + [f"head {head}"] * (head is not None)
+        numbers = [f"layer {layer}"] * (layer is not None) + [f"head {head}"] * (head is not None)
         means = [f"{self.num_layers} layers"] * (layer is None)
         means += [f"{self.num_heads} heads"] * (head is None)
         mean = f"mean of {' × '.join(means)}" if means else ""
-        return f"{self.caption} ({', '.join(filter(None, [*chosen, mean]))})"
+        return f"{self.caption} ({', '.join(filter(None, [*numbers, mean]))})"
 
     def save(self, path: str | PathLike[str], lines: Sequence[str] = ()) -> None:
         """Draw every layer and head into a file; its ending is svg, html, png or pdf."""

@@ -16,10 +16,10 @@ from regard.metrics.error_analysis import AnalyzedLine, AnalyzedOutput, ErrorAna
 from regard.metrics.error_table import to_table
 from regard.metrics.line_groups import (
     COUNT_BOUNDS,
+    IN_TRAINING,
     LENGTH_BOUNDS,
     PARTS_SEEN,
     RAREST,
-    SEEN,
     TAG,
     TrainingCounts,
     certainty_group,
@@ -110,18 +110,18 @@ def test_training_counts_tell_seen_from_unseen():
         ("go V;FUT", "unseen", "only lemma seen"),
         ("run V;FUT", "unseen", "neither seen"),
     ):
-        assert counts.groups(source, tagged(source)) == {SEEN: seen, PARTS_SEEN: parts}
+        assert counts.groups(source, tagged(source)) == {IN_TRAINING: seen, PARTS_SEEN: parts}
 
 
 def test_the_rarest_word_of_a_sentence_counts():
     counts = TrainingCounts()
     counts.add("the cat", None)
     counts.add("the dog", None)
-    assert counts.groups("the dog", None) == {SEEN: "seen", RAREST: "1 times"}
+    assert counts.groups("the dog", None) == {IN_TRAINING: "seen", RAREST: "1 times"}
     assert counts.groups("the emu", None)[RAREST] == "0 times"
     assert counts.groups("the the", None)[RAREST] == "2–5 times"
     # of a single word, seen or unseen says it all
-    assert counts.groups("emu", None) == {SEEN: "unseen"}
+    assert counts.groups("emu", None) == {IN_TRAINING: "unseen"}
 
 
 def tagged(source):
@@ -132,7 +132,7 @@ def tagged(source):
 
 def line(number, source, references, *outputs, tags=()):
     analyzed = [AnalyzedOutput.of(text, references, "character", -1.0) for text in outputs]
-    groups = {TAG: tags, SEEN: ("seen" if number % 2 else "unseen",)}
+    groups = {TAG: tags, IN_TRAINING: ("seen" if number % 2 else "unseen",)}
     return AnalyzedLine(number, source, tuple(references), groups, tuple(analyzed))
 
 
@@ -156,8 +156,8 @@ def test_totals_count_exact_outputs_and_edits(alone):
 def test_groups_add_up_and_the_worst_tag_is_first(alone):
     assert list(alone.groups[TAG]) == ["N", "V", "P"]
     assert alone.groups[TAG]["V"] == Totals(2, (1,), (1,), (7,))
-    assert list(alone.groups[SEEN]) == ["seen", "unseen"]
-    assert alone.groups[SEEN]["unseen"].exact == (2,)
+    assert list(alone.groups[IN_TRAINING]) == ["seen", "unseen"]
+    assert alone.groups[IN_TRAINING]["unseen"].exact == (2,)
 
 
 def test_confusions_have_counts_occurrences_and_examples(alone):

@@ -133,8 +133,9 @@ def test_a_model_says_its_parts_sizes_vocabularies_and_scores():
     model.summary["scores"] = [{"name": "exact", "value": 84.4}, {"name": 1}, "?"]
     count = sum(p.numel() for p in model.model.parameters())
     assert repr(Translator(model)) == (
-        f"Translator(recurrent encoder of size 7, bahdanau decoder of size 7, "
-        f"{count:,} parameters, source characters (14 tokens), target characters (15 tokens), exact 84.40)"
+        "Translator(recurrent encoder of size 7, bahdanau decoder of size 7, "
+        f"{count:,} parameters, source characters (14 tokens), target characters (15 tokens), "
+        "exact 84.40)"
     )
     both = repr(Translator(model, saved("bahdanau2015", seed=2)))
     assert both.startswith("Translator(ensemble of 2, recurrent encoder of size 7, ")
