@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-PAIRS = "ab\tAB\nabc\tABX\nba\tBA\nba\tB\nzz\tZZ\n"
+PAIRS = "ab\tAB\nabc\tABX\nba\tBA\nba\tB\nzz\tZZ\nba\tBA\n"
 
 
 @pytest.fixture
