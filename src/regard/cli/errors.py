@@ -101,9 +101,11 @@ def errors(
         progress_bar=progress_bar,
         **search,
     )
+    if out is not None:
+        # before anything is printed: the reader of a pipe may leave early
+        write_output(out, _content(analysis, pairs_source.name, kind))
     print("\n\n".join(_summary(analysis, pairs_source.name)))
     if out is not None:
-        write_output(out, _content(analysis, pairs_source.name, kind))
         print(f"\n{out}: {len(analysis.lines):,} sources with their outputs and edits")
     options.hint(*_next_command(models, pairs_source, analysis, out))
 
