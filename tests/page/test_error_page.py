@@ -72,6 +72,25 @@ def test_lines_are_filtered_sorted_and_marked(page):
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+def test_texts_are_whole(page):
+    row = page.locator("#list > li").nth(10)
+    assert row.locator(".rows bdi").all_inner_texts() == ["abc", "abd", "abc"]
+    page.fill("input[name=text]", "xabc")
+    assert count(page) == "125 of 250 sources"
+
+
+def test_words_keep_their_spaces(browser, tmp_path):
+    output = AnalyzedOutput.of("the old dog sat", ["the cat sat down"], "word", -1.0)
+    line = AnalyzedLine(1, "s", ("the cat sat down",), {}, (output,))
+    path = tmp_path / "words.html"
+    content = to_error_page(ErrorAnalysis(("m",), "word", [line]).to_json(), "test.tsv")
+    path.write_text(content, encoding="utf-8")
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    assert page.locator(".rows bdi").all_inner_texts() == ["the cat sat down", "the old dog sat"]
+    page.close()
+
+
 def test_hostile_text_stays_text(page):
     page.fill("input[name=text]", "onerror")
     assert count(page) == "1 of 250 sources"

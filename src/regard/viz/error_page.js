@@ -1,7 +1,7 @@
 "use strict";
 (() => {
   const PAGE = 100;
-  const { labels, choices, rows } = JSON.parse(document.getElementById("data").textContent);
+  const { labels, choices, rows, space } = JSON.parse(document.getElementById("data").textContent);
   const form = document.getElementById("filters");
   const list = document.getElementById("list");
   const count = document.getElementById("count");
@@ -56,13 +56,14 @@
       .join("\n").toLowerCase());
 
   function side(output, which) {
-    return output.parts.map((part) => part[part.length > 1 ? which : 0]).join(" ").trim();
+    return output.parts.map((part) => part[part.length > 1 ? which : 0]).filter(Boolean).join(space);
   }
 
   function marked(parts, which) {
     const line = element("bdi");
     for (const part of parts) {
       const text = part[part.length > 1 ? which : 0];
+      if (text && line.textContent) line.append(space);
       if (part.length === 1) line.append(text);
       else if (text) line.append(element("mark", text));
     }

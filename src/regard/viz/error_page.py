@@ -189,7 +189,8 @@ def _data(analysis: dict[str, Any]) -> dict[str, Any]:
         )
     choices = {"verdict": list(analysis["verdicts"])}
     choices |= {factor: list(groups) for factor, groups in analysis["groups"].items()}
-    return {"labels": labels, "choices": choices, "rows": rows}
+    space = "" if analysis["unit"] == "character" else " "
+    return {"labels": labels, "choices": choices, "rows": rows, "space": space}
 
 
 def _parts(output: dict[str, Any], unit: str) -> Iterator[list[str]]:
@@ -210,7 +211,8 @@ def _parts(output: dict[str, Any], unit: str) -> Iterator[list[str]]:
         if at < len(units):
             written = changes.get(at, units[at])
             runs.append((at in changes, units[at], written))
-    space = "" if unit == "character" else " "
+    # between words, a space is not part of an edit
+    space, show = ("", visible_token) if unit == "character" else (" ", escape_invisible)
     for changed, run in groupby(runs, key=lambda one: one[0]):
         pairs = list(run)
         expected, written = (
@@ -218,6 +220,6 @@ def _parts(output: dict[str, Any], unit: str) -> Iterator[list[str]]:
             for side in zip(*((x[1], x[2]) for x in pairs), strict=True)
         )
         if changed:
-            yield [visible_token(part) if part else "" for part in (expected, written)]
+            yield [show(part) if part else "" for part in (expected, written)]
         else:
             yield [escape_invisible(expected)]
