@@ -42,7 +42,9 @@ MAY_IMPORT = {
     "plugins": {"search"},
     "model_file": {"config", "text"},
     "saved_model": {"config", "text", "models", "model_file"},
-    "training": {"config", "text", "data", "models", "search", "metrics", "kernels", "model_file"},
+    "training": {
+        *("config", "text", "data", "models", "search", "metrics", "kernels", "model_file", "viz"),
+    },
     "translator": {
         *("config", "saved_model", "models", "inference", "text", "data", "search", "viz"),
     },

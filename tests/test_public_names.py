@@ -103,10 +103,14 @@ FRONT_DOOR = {
     "load": ["path", "more", "device"],
     "Translator.translate": [
         *("self", "lines", "prefix", "pin", "banned", "candidates", "tree", "unknown"),
-        *("progress", "settings"),
+        *("self_attention", "progress", "settings"),
     ],
     "Translator.search_options": ["self", "prefix", "banned", "candidates", "tree", "settings"],
-    "Translator.rescore": ["self", "pairs"],
+    "Translator.rescore": ["self", "pairs", "self_attention"],
+    "Translator.self_attention": ["self", "translation"],
+    "Translation.save": ["self", "path"],
+    "Translation.plot": ["self", "axes"],
+    "Translation.heads": ["self", "which"],
     "Translator.save": ["self", "path"],
 }
 

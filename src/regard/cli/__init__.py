@@ -14,6 +14,7 @@ from regard.cli.check import check
 from regard.cli.demo import demo
 from regard.cli.doctor import doctor
 from regard.cli.embed import embed
+from regard.cli.errors import errors
 from regard.cli.evaluate import evaluate
 from regard.cli.info import info
 from regard.cli.options import hint
@@ -33,6 +34,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
         train,
         translate,
         evaluate,
+        errors,
         show,
         serve,
         report,
@@ -140,9 +142,9 @@ def _run(args: list[str]) -> None:
 
 def _use_utf_8() -> None:
     """Write UTF-8 in every locale; a file name that is not UTF-8 is written unchanged."""
-    for stream, errors in ((sys.stdout, "surrogateescape"), (sys.stderr, "backslashreplace")):
+    for stream, policy in ((sys.stdout, "surrogateescape"), (sys.stderr, "backslashreplace")):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors=errors)
+            stream.reconfigure(encoding="utf-8", errors=policy)
 
 
 def _print_problems(problems: str) -> int:

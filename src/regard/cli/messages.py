@@ -111,6 +111,32 @@ def different_normalizations(models: tuple[Path, Path], forms: tuple[str, str]) 
     )
 
 
+# errors
+
+
+def errors_of_one_or_two(count: int) -> str:
+    """Say how many models an error analysis takes."""
+    return (
+        f"There are {count} models; there must be one or two, and then the pairs. "
+        "Use regard errors MODEL PAIRS."
+    )
+
+
+# show
+
+
+def no_self_attention(side: str, other: str | None) -> str:
+    """Say which side of a model has self-attention, if any."""
+    where = "this model has none" if other is None else f"this model has it in the {other} only"
+    remedy = "Use --influence." if other is None else f"Use --self-attention {other}."
+    return f"self-attention is {side}, but {where}. {remedy}"
+
+
+GRID_NEEDS_OUT = "--grid draws every layer and head into a file. Add --out heads.svg."
+TWO_PICTURES = "--influence has neither heads nor layers. Use it alone, or remove it."
+NO_HEADS = "This model has no attention, and therefore no heads. Remove --layer, --head and --grid."
+
+
 # serve
 
 

@@ -263,6 +263,13 @@ def pairs_arguments(source: "PairsSource") -> list[object]:
     return arguments + ([] if source.columns is None else ["--columns", *source.columns.split()])
 
 
+def shorten(text: str, cells: int = 60) -> str:
+    """Return a text that is safe for a terminal, cut to its cells."""
+    from regard.terminal_text import escape_invisible, fit
+
+    return fit(escape_invisible(text), cells)
+
+
 def table(head: tuple[str, ...], *rows: tuple[str, ...]) -> str:
     """Format a table: numbers are aligned right, text left."""
     from rich.cells import cell_len

@@ -1,6 +1,6 @@
 """Self-attention of encoder and decoder: the weights of every layer and head, along given tokens.
 
-A search does not keep these weights, and its fused steps never form the encoder's. They are computed
+A search does not keep these weights, and the encoder never forms them. They are computed
 afterwards, by a copy of the model with hooks: whoever does not ask for them pays nothing.
 """
 

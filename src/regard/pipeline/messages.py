@@ -269,3 +269,22 @@ def no_link(word: str) -> str:
 def unaligned(reason: str) -> str:
     """Refuse a line that cannot be scored."""
     return f"{reason.rstrip('.')}. Leave the line out."
+
+
+# error analysis
+
+
+TRAINING_NOT_KNOWN = (
+    "A model file does not hold its training pairs. Use --train PAIRS to see what was seen in "
+    "training, and how often."
+)
+
+
+def other_training_pairs(name: str) -> str:
+    """Say that the counts are those of other pairs than the model's."""
+    return f"The model was not trained on {name} as it is; seen and unseen refer to {name}."
+
+
+def vocabularies_of_two_models(names: tuple[str, ...]) -> str:
+    """Say whose tokens the groups of two models are made of."""
+    return f"A is {names[0]}, B is {names[1]}. The tokens and tags of the groups are those of A."

@@ -26,7 +26,8 @@ from regard.saved_model import SavedModel, build_for
 from regard.training.checkpoints import load_final_weights
 from regard.training.estimate import estimate
 from regard.training.loop import TrainingJob, train
-from regard.training.progress_bar import make_report
+from regard.training.notebook_report import NotebookLog
+from regard.training.progress_bar import in_notebook, make_report
 from regard.training.progress_report import CompositeReport
 from regard.training.run_folder import RunFolder
 from regard.training.stop_signals import catch_stop_signals
@@ -46,7 +47,7 @@ class TrainOutcome(NamedTuple):
 
 def run(request: TrainRequest) -> TrainOutcome:
     """Run a training request; whatever cannot work is refused before training."""
-    log: Log = (lambda text: None) if request.quiet else _log_to_stderr
+    log = _make_log(quiet=request.quiet)
     with ExitStack() as stack:
         folder = _open_folder(request, stack)
         warm_start = None if request.start_from is None else WarmStart.load(request.start_from)
@@ -145,8 +146,9 @@ def _train(
     translator = validator.score_final_model(summary, folder.path)
     if request.out is not None:
         translator.save(request.out)
-        scores = ", ".join(f"{s['name']} {s['value']:.2f}" for s in translator.summary["scores"])
-        log(f"saved {request.out}; validation sources {len(data.dev):,}: {scores}")
+    scores = ", ".join(f"{s['name']} {s['value']:.2f}" for s in translator.summary["scores"])
+    saved_as = "" if request.out is None else f"saved {request.out}; "
+    log(f"{saved_as}validation sources {len(data.dev):,}: {scores}")
     return TrainOutcome(translator, None)
 
 
@@ -220,6 +222,13 @@ def _log_training_data(
         limits = data_config.max_source_length, data_config.max_target_length
         left_out = f"pair{'s' * (data.left_out != 1)}"
         log(f"left out {data.left_out:,} {left_out}: {messages.too_long(*limits)}")
+
+
+def _make_log(*, quiet: bool) -> Log:
+    """Return what shows messages: on stderr, or folded in a notebook."""
+    if quiet:
+        return lambda text: None
+    return NotebookLog() if in_notebook() else _log_to_stderr
 
 
 def _log_to_stderr(text: str) -> None:

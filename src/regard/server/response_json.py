@@ -23,7 +23,10 @@ class ResponseFields(NamedTuple):
     @property
     def largest(self) -> str | None:
         """The requested array that takes the most bytes."""
-        return next((name for name in ("self_attention", "layers", *self._fields) if getattr(self, name)), None)
+        return next(
+            (name for name in ("self_attention", "layers", *self._fields) if getattr(self, name)),
+            None,
+        )
 
 
 def encode_json(content: Any) -> bytes:

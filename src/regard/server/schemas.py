@@ -161,7 +161,7 @@ class AttentionShape(BaseModel):
     heads: int
 
 
-class SelfAttentionShapes(BaseModel):
+class SelfAttentionInfo(BaseModel):
     """The shape of the self-attention of encoder and decoder; null for a side without it."""
 
     encoder: AttentionShape | None
@@ -266,7 +266,7 @@ class ModelInfo(BaseModel):
     version: str | None = Field(description="The first 12 digits of sha256.")
     sha256: str | None = Field(description="Digest of the model file.")
     attention: AttentionShape | None
-    self_attention: SelfAttentionShapes
+    self_attention: SelfAttentionInfo
     source: SideInfo
     target: SideInfo
     parameters: int

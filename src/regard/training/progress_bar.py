@@ -1,9 +1,8 @@
-"""A progress bar at the bottom of a terminal, or log lines if no bar can be drawn."""
+"""A progress bar at the bottom of a terminal or in a notebook, or log lines if there is neither."""
 
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from importlib.util import find_spec
 from time import monotonic
 from typing import TYPE_CHECKING, TextIO, final
 
@@ -11,6 +10,7 @@ from typing_extensions import override
 
 from regard.config.settings import TrainConfig
 from regard.training.log_lines import LogLines, format_score, join_nonempty
+from regard.training.notebook_report import NotebookReport
 from regard.training.progress_report import (
     ClosableReport,
     SilentReport,
@@ -31,6 +31,8 @@ def make_report(
     config: TrainConfig, metric: str, *, quiet: bool, file: TextIO | None = None
 ) -> ClosableReport:
     """Return a progress bar if one can be drawn, otherwise log lines; a silent report if quiet."""
+    if not quiet and file is None and in_notebook():
+        return NotebookReport(config, metric)
     stream = sys.stderr if file is None else file
     # a process without a terminal may have no stderr either
     if quiet or stream is None:
@@ -42,7 +44,7 @@ def make_report(
 
 @final
 class ProgressBar(TimedReport):
-    """Three lines at the bottom of a terminal or below a notebook cell, redrawn as it goes."""
+    """Three lines at the bottom of a terminal, redrawn as it goes."""
 
     def __init__(
         self,
@@ -73,9 +75,6 @@ class ProgressBar(TimedReport):
         self.ended = True
         # a closed terminal needs no cleanup
         with suppress(OSError):
-            # in a notebook, `stop` alone would not draw the final state
-            if self.live.is_started and self.console.is_jupyter:
-                self.live.refresh()
             self.live.stop()
 
     @override
@@ -121,14 +120,21 @@ class ProgressBar(TimedReport):
         return Group(top, *texts)
 
 
+def in_notebook() -> bool:
+    """Whether the process is the kernel of a notebook, which shows HTML."""
+    from rich.console import Console
+
+    return Console().is_jupyter
+
+
 def _console(file: TextIO | None) -> "Console":
-    """Return a console on stderr, or on another file, also in a notebook."""
+    """Return a console on stderr, or on another file."""
     from rich.console import Console
 
     return Console(
         file=file,
         stderr=file is None,
-        force_jupyter=None if file is None else False,
+        force_jupyter=False,
         markup=False,
         emoji=False,
         highlight=False,
@@ -137,7 +143,5 @@ def _console(file: TextIO | None) -> "Console":
 
 def _can_draw(console: "Console", file: TextIO) -> bool:
     """Whether a bar can be redrawn in place."""
-    if console.is_jupyter:
-        return find_spec("ipywidgets") is not None
     # environment variables can make rich color a file
     return file.isatty() and console.is_interactive

@@ -12,7 +12,16 @@ from regard.translator.prepared_line import PreparedLine
 from regard.translator.translation import END, START, Branch, Translation
 from regard.translator.translator import Translator
 
-__all__ = ["END", "START", "Branch", "PreparedLine", "Translation", "Translator", "load", "select_device"]
+__all__ = [
+    "END",
+    "START",
+    "Branch",
+    "PreparedLine",
+    "Translation",
+    "Translator",
+    "load",
+    "select_device",
+]
 
 
 def load(path: str | PathLike[str], *more: str | PathLike[str], device: str = "auto") -> Translator:

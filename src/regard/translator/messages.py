@@ -118,6 +118,19 @@ def pin_without_attention() -> str:
     return "pin needs a model with attention, which this one does not have. Remove pin."
 
 
+# pictures
+
+
+def nothing_to_draw(*, blank: bool) -> str:
+    """Say why a translation has no picture."""
+    if blank:
+        return "The source is blank: there is no attention to draw."
+    return (
+        "The model has no attention to draw. Translator.influence returns what moved each token, "
+        "by gradient."
+    )
+
+
 # notes of a translation
 
 

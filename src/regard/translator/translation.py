@@ -2,15 +2,27 @@
 
 from dataclasses import asdict, dataclass, field
 from html import escape
-from typing import Any, final
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 from jaxtyping import Float
 from typing_extensions import deprecated
 
+from regard.errors import InputError
 from regard.text.unknown_tokens import UnknownToken
-from regard.viz.alignment import Alignment
+from regard.translator import messages
+from regard.viz.alignment import (
+    ATTENTION,
+    DECODER_SELF_ATTENTION,
+    ENCODER_SELF_ATTENTION,
+    Alignment,
+)
+from regard.viz.attention_heads import AttentionHeads
 from regard.viz.html_heatmap import to_html
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 END = "■"
 """The label of EOS in drawings: it has attention too."""
@@ -37,7 +49,7 @@ class Branch:
 
 
 @final
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Translation:
     """One target of one source, with scores and attention.
 
@@ -49,10 +61,11 @@ class Translation:
     `rank_score` is score / length^α, with the length of `token_scores` and the setting
     `length_penalty` as α; it ranks the alternatives. `alternatives` begin with this translation and
     differ in text; if several hypotheses have one text, there are fewer than `nbest`.
-    `encoder_self_attention` and `decoder_self_attention` are there if `self_attention` was requested
-    and the model has it. Both are laid out as `layers`: query, layer, head, key. Row t of the
-    decoder's is the step that writes token t, the last one EOS; its columns are the tokens fed: BOS,
-    then token 0, and so on. What comes later has weight 0.
+
+    `encoder_self_attention` and `decoder_self_attention` are there if `self_attention` was
+    requested and the model has it, laid out as `layers`: query, layer, head, key. Row t of the
+    decoder's is the step that writes token t, the last one EOS. Its columns are the tokens that are
+    fed: BOS, then token 0, and so on; those to come have weight 0.
 
     `candidates`, `alternatives` and `tree` are empty unless requested. `unknown` says for each
     token whether the model generated `<unk>`; its text is then a copy or a mark. `unknown_source`
@@ -65,14 +78,14 @@ class Translation:
     tokens: tuple[str, ...]
     token_scores: tuple[float, ...]
     rank_score: float
-    layers: Float[np.ndarray, "T L H S"] | None = field(repr=False)
-    candidates: tuple[tuple[tuple[str, float], ...], ...] = field(default=(), repr=False)
-    alternatives: tuple["Translation", ...] = field(default=(), repr=False)
-    tree: tuple[Branch, ...] = field(default=(), repr=False)
+    layers: Float[np.ndarray, "T L H S"] | None
+    candidates: tuple[tuple[tuple[str, float], ...], ...] = field(default=())
+    alternatives: tuple["Translation", ...] = field(default=())
+    tree: tuple[Branch, ...] = field(default=())
     notes: tuple[str, ...] = ()
-    unknown: tuple[bool, ...] = field(default=(), repr=False)
-    encoder_self_attention: Float[np.ndarray, "S _ _ S"] | None = field(default=None, repr=False)
-    decoder_self_attention: Float[np.ndarray, "T _ _ T"] | None = field(default=None, repr=False)
+    unknown: tuple[bool, ...] = field(default=())
+    encoder_self_attention: Float[np.ndarray, "S _ _ S"] | None = field(default=None)
+    decoder_self_attention: Float[np.ndarray, "T _ _ T"] | None = field(default=None)
     unknown_source: tuple[UnknownToken, ...] = ()
 
     @property
@@ -107,6 +120,28 @@ class Translation:
         if self.attention is None or not self.source_tokens:
             return None
         return Alignment(self.source_tokens, (*self.tokens, END), self.attention)
+
+    def heads(
+        self, which: Literal["cross", "encoder", "decoder"] = "cross"
+    ) -> AttentionHeads | None:
+        """Return the weights of every layer and head, for drawing; None if there are none.
+
+        `cross` is the attention to the source, `encoder` and `decoder` are the self-attention of
+        each, which is there if it was requested.
+        """
+        if not self.source_tokens:
+            return None
+        source, target = self.source_tokens, (*self.tokens, END)
+        match which:
+            case "cross":
+                weights, rows, columns, caption = self.layers, target, source, ATTENTION
+            case "encoder":
+                weights = self.encoder_self_attention
+                rows, columns, caption = source, source, ENCODER_SELF_ATTENTION
+            case _:
+                weights, rows = self.decoder_self_attention, target
+                columns, caption = (START, *self.tokens), DECODER_SELF_ATTENTION
+        return None if weights is None else AttentionHeads(columns, rows, weights, caption)
 
     def to_json(self, *, attention: bool = True) -> dict[str, Any]:
         """Return what `json.dumps` takes; attention is often large and can be left out."""
@@ -151,8 +186,34 @@ class Translation:
         }
         return fields | ({"unknown": list(self.unknown)} if any(self.unknown) else {})
 
+    def save(self, path: str | PathLike[str]) -> None:
+        """Draw the attention into a file; its ending is the format: svg, html, png or pdf."""
+        alignment = self._drawable()
+        alignment.save(path, lines=(self.source, self.text))
+
+    def plot(self, axes: "Axes | None" = None) -> "Axes":
+        """Draw the attention with matplotlib, into axes or a new figure; return the axes."""
+        return self._drawable().plot(axes, lines=(self.source, self.text))
+
+    def _drawable(self) -> Alignment:
+        if self.alignment is None:
+            raise InputError(messages.nothing_to_draw(blank=not self.source_tokens))
+        return self.alignment
+
     def __str__(self) -> str:
         return self.text
+
+    def __repr__(self) -> str:
+        parts = [f"{self.source!r} → {self.text!r}"]
+        if self.token_scores:
+            parts.append(f"log-probability {self.score:.3f}")
+        if self.layers is not None:
+            T, L, H, S = self.layers.shape
+            heads = f" of {L} layers × {H} heads" if L * H > 1 else ""
+            parts.append(f"attention {T} × {S}{heads}")
+        parts += [f"{len(self.alternatives)} alternatives"] if self.alternatives else []
+        parts += [f"{len(self.notes)} note{'s' * (len(self.notes) > 1)}"] if self.notes else []
+        return f"Translation({', '.join(parts)})"
 
     def _repr_html_(self) -> str:
         """Show the line and its heatmap in a notebook."""

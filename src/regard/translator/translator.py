@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from numbers import Integral
 from os import PathLike
 from pathlib import Path
@@ -13,8 +13,7 @@ from jaxtyping import Float
 
 from regard import extensions
 from regard.choices import UnknownMode
-from regard.config.renamed_settings import with_new_names
-from regard.config.settings import SearchConfig, Settings
+from regard.config.settings import Settings
 from regard.errors import ConfigError, InputError
 from regard.inference.self_attention import (
     SelfAttentionShapes,
@@ -30,6 +29,7 @@ from regard.text.text_processor import TextProcessor
 from regard.text.unknown_replacement import MARK, replace_unknown
 from regard.text.unknown_tokens import unknown_tokens
 from regard.translator import messages
+from regard.translator.description import describe
 from regard.translator.forced_decoding import score_target
 from regard.translator.influence import influence
 from regard.translator.prepared_line import (
@@ -38,7 +38,9 @@ from regard.translator.prepared_line import (
     check_iterable,
     split_pair,
 )
+from regard.translator.search_config import search_config
 from regard.translator.translation import Branch, Translation
+from regard.translator.translation_list import TranslationList
 
 
 @final
@@ -56,6 +58,9 @@ class Translator:
         self.source: TextProcessor = first.source
         self.target: TextProcessor = first.target
         self._constraints: dict[str, Constraint] = {}
+
+    def __repr__(self) -> str:
+        return f"Translator({', '.join(describe(self.members))})"
 
     @property
     def models(self) -> list[Seq2Seq]:
@@ -105,9 +110,9 @@ class Translator:
         Every target begins with `prefix`, given as text or as tokens, None for an unknown one.
         `pin` maps a step, from 0, to the source token that has all attention. Banned tokens are
         neither generated nor copied. `candidates` is the number of best tokens to report at each
-        position; `tree` returns all hypotheses that were in the beam; `self_attention` returns that of
-        encoder and decoder, for every layer and head; `progress` is called with the number of lines
-        that have just been translated.
+        position; `tree` returns all hypotheses that were in the beam; `self_attention` returns that
+        of encoder and decoder, for every layer and head; `progress` is called with the number of
+        lines that have just been translated.
 
         The default of beam_size is the model's setting, or nbest if that is larger. With sampling
         (temperature > 0) it is nbest: every sample is returned.
@@ -118,7 +123,7 @@ class Translator:
         translations = self.translate_prepared(prepared, progress)
         if self_attention:
             translations = [self._with_self_attention(one) for one in translations]
-        return translations[0] if isinstance(lines, str) else translations
+        return translations[0] if isinstance(lines, str) else TranslationList(translations)
 
     def search_options(
         self,
@@ -134,7 +139,7 @@ class Translator:
         A setting that is missing or None is the model's own; `config` holds them all. The prefix
         is checked, but belongs to the request of each line.
         """
-        config = self._config(settings)
+        config = search_config(self.settings.search, settings)
         if not isinstance(candidates, Integral) or candidates < 0:
             raise InputError(messages.wrong_candidates(candidates))
         options = SearchOptions(
@@ -243,7 +248,7 @@ class Translator:
             )
         if self_attention:
             translations = [self._with_self_attention(one) for one in translations]
-        return translations
+        return TranslationList(translations)
 
     def influence(self, translation: Translation) -> Float[np.ndarray, "T S"]:
         """Return the influence of each source token on each token: ‖∂ log p(y_t) / ∂ e(x_s)‖.
@@ -272,38 +277,12 @@ class Translator:
 
     def _with_self_attention(self, translation: Translation) -> Translation:
         encoder, decoder = self.self_attention(translation)
-        return replace(
-            translation, encoder_self_attention=encoder, decoder_self_attention=decoder
-        )
+        return replace(translation, encoder_self_attention=encoder, decoder_self_attention=decoder)
 
     def _target_ids(self, known_tokens: Sequence[str | None]) -> list[int]:
         """Look up tokens of a target; None is the unknown token."""
         encode = self.target.vocabulary.encode
         return [UNKNOWN if token is None else encode([token])[0] for token in known_tokens]
-
-    def _config(self, settings: Mapping[str, Any]) -> SearchConfig:
-        settings = with_new_names({"search": dict(settings)})["search"]
-        known = [f.name for f in fields(SearchConfig)]
-        if unknown := [name for name in settings if name not in known]:
-            problems = [messages.unknown_setting(name, known) for name in unknown]
-            raise ConfigError("search", problems)
-        changes = {name: value for name, value in settings.items() if value is not None}
-        model_settings = self.settings.search
-        nbest = changes.get("nbest", model_settings.nbest)
-        if type(nbest) is int and "beam_size" not in changes:
-            temperature = changes.get("temperature", model_settings.temperature)
-            sampling = isinstance(temperature, int | float) and temperature > 0
-            # with a larger beam, the best of several samples would not be a sample
-            changes["beam_size"] = (
-                max(1, nbest) if sampling else max(nbest, model_settings.beam_size)
-            )
-        config = replace(model_settings, **changes)
-        defaults = {"top_k": 0, "top_p": 1}
-        unused = [name for name, off in defaults.items() if changes.get(name, off) != off]
-        if unused and config.temperature == 0:
-            problems = [messages.needs_sampling(name, changes[name]) for name in unused]
-            raise ConfigError("search", problems)
-        return config
 
     def _constraint(self, name: str) -> Constraint | None:
         """Return the constraint of a name: one instance for all lines, to search them together."""

@@ -1,13 +1,18 @@
 """An attention matrix with its tokens, from which every picture is drawn."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from os import PathLike
 from reprlib import repr as shortened
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float
 
 from regard.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 ATTENTION = (
     "Attention: how much each target token (row) looked at each source token (column), in percent."
@@ -16,13 +21,21 @@ INFLUENCE = (
     "Influence by gradient, not attention: how much each source token (column) moved each "
     "target token (row), in percent."
 )
+ENCODER_SELF_ATTENTION = (
+    "Self-attention of the encoder: how much each source token (row) looked at each source token "
+    "(column), in percent."
+)
+DECODER_SELF_ATTENTION = (
+    "Self-attention of the decoder: how much the step that writes each token (row) looked at the "
+    "start ▷ and the tokens before (column), in percent."
+)
 """Captions: what the weights mean."""
 
 ROUNDING = 1e-2
 """Tolerance outside [0, 1]: half precision and means over heads round."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Alignment:
     """Weights of target tokens (rows) over source tokens (columns), both in reading order.
 
@@ -72,6 +85,32 @@ class Alignment:
         """
         links = ((self.largest(row), row) for row in range(len(self.target))[:rows])
         return " ".join(f"{column}-{row}" for column, row in links if column is not None)
+
+    def save(
+        self, path: str | PathLike[str], lines: Sequence[str] = (), caption: str = ATTENTION
+    ) -> None:
+        """Draw into a file; its ending is the format: svg, html, png or pdf."""
+        from regard.viz.files import alignment_file, save_picture
+
+        save_picture(path, lambda kind: alignment_file(self, kind, lines, caption))
+
+    def plot(
+        self, axes: "Axes | None" = None, lines: Sequence[str] = (), caption: str = ATTENTION
+    ) -> "Axes":
+        """Draw with matplotlib, into axes or a new figure; return the axes."""
+        from regard.viz.matplotlib_image import plot
+
+        return plot(self, axes, lines, caption)
+
+    def __repr__(self) -> str:
+        rows, columns = self.weights.shape
+        return f"Alignment({rows} target tokens × {columns} source tokens)"
+
+    def _repr_html_(self) -> str:
+        """Show the heatmap in a notebook."""
+        from regard.viz.html_heatmap import to_html
+
+        return to_html(self)
 
     def to_json(self) -> dict[str, Any]:
         """Return what `json.dumps` takes; weights are not rounded."""

@@ -1,9 +1,11 @@
-"""A self-contained page: no requests, no scripts, light or dark as the reader prefers.
+"""A self-contained page: no requests, light or dark as the reader prefers.
 
 `document` makes a page of any body; `to_page` one of an alignment.
 """
 
+from base64 import b64encode
 from collections.abc import Sequence
+from hashlib import sha256
 from html import escape
 
 from regard.terminal_text import arrow_heading, escape_invisible
@@ -30,14 +32,22 @@ p { max-width: 48rem; margin: .5rem 0; overflow-wrap: anywhere; }
 """.strip()
 
 
-def document(title: str, body: str, style: str = "") -> str:
-    """Return a page with a title, which is text, and a body, which is HTML."""
+def document(title: str, body: str, style: str = "", script: str = "") -> str:
+    """Return a page with a title, which is text, and a body, which is HTML.
+
+    The policy allows this script alone, by its digest.
+    """
+    policy, ending = POLICY, ""
+    if script:
+        digest = b64encode(sha256(script.encode()).digest()).decode()
+        policy += f"; script-src 'sha256-{digest}'"
+        ending = f"<script>{script}</script>\n"
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(escape_invisible(title))}</title>\n<style>\n{STYLE}\n{style}</style>\n</head>\n"
-        f"<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
+        f"<body>\n<main>\n{body}\n</main>\n{ending}</body>\n</html>\n"
     )
 
 

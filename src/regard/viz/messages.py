@@ -17,6 +17,18 @@ def matplotlib_missing(kind: str) -> str:
     )
 
 
+def no_such_layer_or_head(name: str, number: int, limit: int) -> str:
+    """Say which layers or heads there are."""
+    return f"{name} is {number}; it must be a whole number from 1 to {limit}."
+
+
+def unknown_picture(path: str, endings: str) -> str:
+    """Say which files a picture can be saved as."""
+    return f"The picture {path} has no known ending; it must end in {endings}."
+
+
+OTHER_FOLDER = "Use a path in another folder."
+
 USE_RUN_FOLDER = "Use a folder that regard train wrote, such as model.run."
 
 

@@ -1,6 +1,6 @@
 """Lines of a run for its report: the fixed line, the samples, the worst, errors by length."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from difflib import SequenceMatcher
 from html import escape
 
@@ -102,7 +102,7 @@ def errors_by_length(run: RunData) -> str:
     )
     heads = ("tokens", "lines", "exactly right", "errors")
     rows = list(_length_groups(run.lines))
-    return f"<section><h2>Errors by length</h2>{table(caption, heads, rows, 3)}</section>"
+    return f"<section><h2>Errors by length</h2>{table(caption, heads, rows, range(3))}</section>"
 
 
 def _length_groups(lines: Sequence[Entry]) -> Iterator[tuple[str, ...]]:
@@ -172,10 +172,13 @@ def text(line: str, max_characters: int = MAX_CHARACTERS) -> str:
 
 
 def table(
-    caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]], numbers: int = 0
+    caption: str,
+    heads: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    numbers: Collection[int] = (),
 ) -> str:
-    """Lay out rows of HTML under their heads; the first columns are numbers."""
-    style = [' class="number"' if n < numbers else "" for n in range(len(heads))]
+    """Lay out rows of HTML under their heads; `numbers` are the columns that hold numbers."""
+    style = [' class="number"' if n in numbers else "" for n in range(len(heads))]
     top = "".join(f'<th scope="col"{s}>{h}</th>' for h, s in zip(heads, style, strict=True))
     body = "".join(
         "<tr>" + "".join(f"<td{s}>{c}</td>" for c, s in zip(row, style, strict=True)) + "</tr>"

@@ -147,7 +147,7 @@ def _scores_section(run: RunData) -> str:
         if isinstance(x["value"], int | float)
     ]
     caption = "The finished model on the validation set, as it is used."
-    html = table(caption, ("value", "score", "signature"), rows, 1)
+    html = table(caption, ("value", "score", "signature"), rows, range(1))
     return f"<section><h2>Scores</h2>{html}</section>"
 
 

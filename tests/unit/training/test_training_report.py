@@ -1,6 +1,5 @@
 """Reports: what is said, where it is said, and a bar that fits and is closed."""
 
-import importlib.machinery
 import io
 import re
 import sys
@@ -220,51 +219,6 @@ def test_a_terminal_gets_a_bar_and_other_outputs_get_lines(monkeypatch):
     assert chosen(io.StringIO()) is LogLines
     monkeypatch.setenv("TERM", "dumb")
     assert chosen(Terminal()) is LogLines
-
-
-def notebook(monkeypatch):
-    """Pretend to be a notebook; return what is displayed."""
-    shown = []
-
-    class Output:
-        def __enter__(self):
-            pass
-
-        def __exit__(self, *_):
-            pass
-
-        def clear_output(self, wait):
-            pass
-
-    parts = {
-        "ipywidgets": {"Output": Output},
-        "IPython": {},
-        "IPython.display": {"display": shown.append},
-    }
-    for name, attributes in parts.items():
-        module = types.ModuleType(name)
-        module.__spec__ = importlib.machinery.ModuleSpec(name, None)
-        vars(module).update(attributes)
-        monkeypatch.setitem(sys.modules, name, module)
-    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
-    return shown
-
-
-def test_a_notebook_with_widgets_has_a_bar(monkeypatch):
-    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
-    monkeypatch.setattr("regard.training.progress_bar.find_spec", lambda name: None)
-    assert type(make_report(config(), "exact", quiet=False)) is LogLines
-    monkeypatch.undo()
-    shown = notebook(monkeypatch)
-    assert type(make_report(config(), "exact", quiet=False, file=io.StringIO())) is LogLines
-    bar = make_report(config(), "exact", quiet=False)
-    assert type(bar) is ProgressBar
-    with bar:
-        bar.start(42)
-    texts = [
-        part._repr_mimebundle_((), ())["text/plain"] for part in shown if hasattr(part, "text")
-    ]
-    assert any(text.startswith("step 42/100") and "took 0:00" in text for text in texts)
 
 
 def test_several_listeners_are_notified_in_order_and_all_are_closed():
