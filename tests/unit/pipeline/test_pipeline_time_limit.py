@@ -111,7 +111,7 @@ def test_more_time_needs_no_other_flag_and_is_recorded(tmp_path, pace):
     assert folder.recipe()["plan"]["max_steps"] == longer.summary["steps"]
     assert folder.recipe()["plan"]["minutes"] == 2.0
     # less time is another run
-    with pytest.raises(regard.errors.ConfigError, match="max_minutes: 2.0 → 1.0"):
+    with pytest.raises(regard.errors.ConfigError, match=r"max_minutes: 2\.0 → 1\.0"):
         limited(out, resume=True)
 
 
