@@ -12,7 +12,7 @@ from regard.pipeline.validation import Validator
 from regard.saved_model import SavedModel
 from regard.training.checkpoints import load_best_weights, load_final_weights
 from regard.training.early_stopping import TrainingProgress
-from regard.training.estimate import format_duration
+from regard.training.estimate import format_minutes
 from regard.training.loop import TrainingJob
 from regard.translator import Translator, load
 
@@ -73,7 +73,7 @@ class EndedRun:
             log(messages.stopped_after(progress.step, self.max_steps))
             return TrainOutcome(translator, None, "resume")
         if progress.step == self.job.config.max_steps < self.max_steps:
-            duration = format_duration(60 * self.job.config.max_minutes)
+            duration = format_minutes(self.job.config.max_minutes)
             log(messages.time_was_over(progress.step, self.max_steps, duration))
             return TrainOutcome(translator, None, "more time")
         return TrainOutcome(translator)

@@ -16,7 +16,7 @@ TRIALS = 2
 
 
 def measure_update(job: TrainingJob, seconds: float | None = None) -> float:
-    """Time a few updates of a copy of the model; with `seconds`, as many as fit, but at least one."""
+    """Time a few updates of a copy of the model; with `seconds`, as many as fit, at least one."""
     config, on_gpu = job.config, job.model.device.type == "cuda"
     trial = replace(job, model=copy.deepcopy(job.model))
     optimizer, gradients = make_optimizer(trial.model, config), make_gradients(trial.model, config)
@@ -62,15 +62,24 @@ def describe_plan(plan: TrainingPlan, config: TrainConfig, pace: Pace, sources: 
     steps = f"{plan.max_steps:,}"
     if plan.max_steps < config.max_steps:
         steps += f" of {config.max_steps:,}"
-    parts = [f"{steps} updates of {pace.update:.3g} s"]
+    parts = [f"{steps} update{'s' * (plan.max_steps != 1)} of {pace.update:.3g} s"]
     num_validations = -(-plan.max_steps // plan.validate_every)
     for name, count, seconds in (
-        (f"{num_validations} validations", plan.validation_sources, pace.validation),
+        (
+            f"{num_validations} validation{'s' * (num_validations != 1)}",
+            plan.validation_sources,
+            pace.validation,
+        ),
         ("final scoring", plan.scoring_sources, pace.scoring),
     ):
         part = f"{name} of {seconds * count / sources:.2g} s"
         parts.append(part + f" ({count:,} of {sources:,} sources)" * (count < sources))
-    return f"planned for {format_duration(60 * plan.minutes)}: {', '.join(parts)}"
+    return f"planned for {format_minutes(plan.minutes)}: {', '.join(parts)}"
+
+
+def format_minutes(minutes: float) -> str:
+    """Write a time limit as it was given."""
+    return f"{minutes:g} minute{'s' * (minutes != 1)}"
 
 
 def format_duration(seconds: float) -> str:

@@ -198,7 +198,7 @@ def test_a_time_limit_names_the_command_for_more_time(run, pairs):
     limit = ["--set", "train.batch_tokens=16", "--max-minutes=0.001"]
     answer = run("train", pairs, *SMALL, "--max-steps", "9000", *limit)
     assert answer.code == 0
-    assert "planned for 0 seconds: 1 of 9,000 updates" in answer.err
+    assert "planned for 0.001 minutes: 1 of 9,000 updates" in answer.err
     command = shlex.join(["train", str(pairs), *SMALL, "--max-steps", "9000", *limit[:2]])
     more = f"regard {command} --resume --max-minutes 0.002"
     assert answer.err.splitlines()[-1] == f"To go on: {more}"

@@ -59,8 +59,8 @@ def test_a_limited_run_ends_as_planned_and_says_so(tmp_path, pace, capsys):
     assert (train.max_steps, train.max_minutes) == (steps, 1.0)
     assert (tmp_path / "m.run" / "settings.toml").read_text() == to_toml(translator.settings)
     said = capsys.readouterr().err
-    assert f"planned for 60 seconds: {steps} of 900 updates of 8 s" in said
-    assert f"60 seconds sufficed for {steps} of 900 updates, as planned" in said
+    assert f"planned for 1 minute: {steps} of 900 updates of 8 s" in said
+    assert f"1 minute sufficed for {steps} of 900 updates, as planned" in said
 
 
 def test_a_resumed_run_follows_its_plan_at_any_pace(tmp_path, pace, monkeypatch):
