@@ -147,14 +147,14 @@ def _train(request: "TrainRequest", started: float) -> "TrainOutcome":
 
 def _with_more_time(args: list[str], minutes: float) -> list[str]:
     """Return arguments with twice the time, whatever set it before."""
-    kept = [
+    others = [
         arg
         for previous, arg in zip(["", *args], args, strict=False)
         if previous != "--max-minutes"
         and arg != "--max-minutes"
         and not arg.startswith("--max-minutes=")
     ]
-    return [*kept, "--max-minutes", f"{2 * minutes:g}"]
+    return [*others, "--max-minutes", f"{2 * minutes:g}"]
 
 
 def _resume_arguments(args: list[str], request: Any, start_time: float) -> list[str]:

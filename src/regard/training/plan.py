@@ -134,7 +134,7 @@ def make_plan(
         "save_every": every,
         "report_every": max(1, min(config.report_every, every // 5)),
     }
-    kept = {
+    intervals = {
         name: getattr(config, name) if fits or name not in automatic else number
         for name, number in numbers.items()
     }
@@ -144,7 +144,7 @@ def make_plan(
         validation_sources=validation_sources,
         scoring_sources=scoring_sources,
         scoring_seconds=round(scoring, 3),
-        **kept,
+        **intervals,
     )
 
 
