@@ -86,6 +86,8 @@ def test_a_run_that_fits_stays_as_it_is():
 def test_settings_of_the_user_stay():
     made = plan(automatic={"save_every"})
     assert (made.warmup_steps, made.validate_every, made.report_every) == (350, 233, 46)
+    # saved after each validation, as before
+    assert made.save_every == 233
     assert simulated_seconds(made, PACE, 1000) <= 350
     assert made.max_steps > 200
 
