@@ -5,7 +5,6 @@
 
 import argparse
 import json
-import os
 import re
 import sys
 import time
@@ -177,8 +176,6 @@ def _compare_with_log(tokens: list[int], log: Path) -> None:
 
 def decode(file: Path, lines: list[str], sizes: tuple[int, ...], rounds: int) -> None:
     """Print words per second for each beam size, the median of some rounds."""
-    # as the command line does before torch is loaded
-    os.environ.setdefault("GOMP_SPINCOUNT", "4000")
     from regard.translator import load
 
     translator = load(file, device="cpu")

@@ -16,7 +16,7 @@ SOURCE = ROOT / "src" / "regard"
 # the leaves, which every package may import: they need neither torch nor NumPy
 COMMON = {
     *("atomic_files", "choices", "errors", "extensions", "renamed_parameters", "safetensors_files"),
-    *("special_tokens", "terminal_text"),
+    *("runtime_environment", "special_tokens", "terminal_text"),
 }
 MAY_IMPORT = {
     "errors": set(),
@@ -24,6 +24,7 @@ MAY_IMPORT = {
     "atomic_files": set(),
     "choices": set(),
     "renamed_parameters": set(),
+    "runtime_environment": set(),
     "safetensors_files": set(),
     "special_tokens": set(),
     "terminal_text": set(),

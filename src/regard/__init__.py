@@ -1,7 +1,8 @@
 """regard learns to turn one sequence into another from pairs, and shows where it looked."""
 
-import os
 from typing import TYPE_CHECKING, Any
+
+from regard import runtime_environment
 
 if TYPE_CHECKING:
     from regard.pipeline import train
@@ -10,9 +11,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0.dev0"
 __all__ = ["Translation", "Translator", "__version__", "load", "train"]
 
-# otherwise on some CPUs the rounding of a product depends on its memory address; MKL reads this at
-# the first product of a process
-os.environ.setdefault("MKL_CBWR", "AUTO,STRICT")
+runtime_environment.set_defaults()
 
 
 def __getattr__(name: str) -> Any:

@@ -93,12 +93,6 @@ for command in COMMANDS.values():
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code; refusals are printed and return 2."""
-    # waiting threads spin only briefly: long spinning is many times slower on a busy machine, and
-    # no spinning costs a quarter on an idle one
-    if "OMP_WAIT_POLICY" not in os.environ:
-        os.environ.setdefault("GOMP_SPINCOUNT", "4000")
-    # otherwise the GPU allocator keeps memory for each batch shape: tens of gigabytes in a run
-    os.environ.setdefault("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True")
     argv = list(sys.argv[1:] if arguments is None else arguments)
     # the two values of --columns may come as one quoted argument
     args = [

@@ -40,6 +40,8 @@ def check(
     from regard.errors import DataError
     from regard.pipeline.auto_configuration import auto_configure, will_use_gpu
     from regard.pipeline.corpus_profile import too_few
+    from regard.pipeline.training_time import estimate_training_seconds
+    from regard.training.estimate import format_duration
 
     pairs_source = options.pairs_source(pairs, source, target, columns)
     text_columns = pairs_source.columns
@@ -67,6 +69,8 @@ def check(
             print(f"warning      {warning}")
         if automatic:
             print("\nautomatic settings:", *automatic, sep="\n  ")
+            seconds = format_duration(estimate_training_seconds(profile))
+            print(f"\ntraining takes about {seconds} at most here, validations not included")
     if problem:
         raise DataError(pairs_source.name, None, problem)
     # --skip-bad-lines does not help if the file is truncated

@@ -67,7 +67,7 @@ class _DemoRun:
                 overwrite=self.overwrite,
             )
         )
-        if outcome.translator is None:
+        if outcome.translator is None or outcome.stopped_by is not None:
             options.hint("regard", *self.args)
             raise typer.Exit(128 + (outcome.stopped_by or 2))
         return outcome.translator

@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 Command = Callable[..., None]
 
 
-def hint(*command: object) -> None:
+def hint(*command: object, label: str = "Next") -> None:
     """Print the command to try next, on stderr to keep the output clean."""
     program, *rest = map(str, command)
     # repeat the typed path of the program if it is not on the PATH
     invoked = sys.argv[0] if os.path.basename(sys.argv[0]) == program else program
     on_path = which(program)
     same = on_path is not None and os.path.realpath(on_path) == os.path.realpath(invoked)
-    print(f"Next: {shlex.join([program if same else invoked, *rest])}", file=sys.stderr)
+    print(f"{label}: {shlex.join([program if same else invoked, *rest])}", file=sys.stderr)
 
 
 def color_depth() -> int:

@@ -5,7 +5,7 @@ import sys
 import time
 import warnings
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,6 +21,9 @@ from regard.cli.options import (
     setting,
 )
 from regard.config.settings import TrainConfig
+
+if TYPE_CHECKING:
+    from regard.pipeline import TrainOutcome, TrainRequest
 
 PRESETS = "cho2014, sutskever2014, bahdanau2015, luong2015, gehring2017 or vaswani2017."
 
@@ -86,6 +89,7 @@ def train(
 
     Settings that are not given are chosen from the pairs.
     """
+    started = time.monotonic()
     from regard.pipeline import TrainRequest
 
     pairs_source = options.pairs_source(pairs, source, target, columns)
@@ -109,24 +113,48 @@ def train(
         quiet=quiet,
     )
     start_time = time.time()
-    if (stop_signal := _train(request)) is not None:
-        options.hint("regard", *_resume_arguments(context.obj, request, start_time))
-        raise typer.Exit(128 + stop_signal)
-    if not quiet:
+    outcome = _train(request, started)
+    if not quiet or outcome.stopped_by is not None:
+        _suggest(outcome, request, _resume_arguments(context.obj, request, start_time))
+    if outcome.stopped_by is not None:
+        raise typer.Exit(128 + outcome.stopped_by)
+
+
+def _suggest(outcome: "TrainOutcome", request: "TrainRequest", resume: list[str]) -> None:
+    """Print how to use the model, and how to go on if the run could."""
+    if outcome.continues_with == "nothing" and outcome.stopped_by is None:
         options.hint("regard", "translate", request.out)
+        return
+    if outcome.translator is not None:
+        options.hint("regard", "translate", request.out, label="To use it")
+    if outcome.continues_with == "more time":
+        resume = _with_more_time(resume, request.settings["train"]["max_minutes"])
+    options.hint("regard", *resume, label="To go on")
 
 
-def _train(request: Any) -> int | None:
-    """Train; return the signal that stopped the run, if one did."""
-    from regard.pipeline import run
+def _train(request: "TrainRequest", started: float) -> "TrainOutcome":
+    """Train; also an interrupt outside the updates is an outcome."""
+    from regard.pipeline import TrainOutcome, run
 
     try:
-        return run(request).stopped_by
+        return run(request, started)
     except KeyboardInterrupt:
         # before the first update, or at the second Ctrl-C
-        return signal.SIGINT
+        return TrainOutcome(None, signal.SIGINT)
     except SystemExit:
-        return signal.SIGTERM
+        return TrainOutcome(None, signal.SIGTERM)
+
+
+def _with_more_time(args: list[str], minutes: float) -> list[str]:
+    """Return arguments with twice the time, whatever set it before."""
+    others = [
+        arg
+        for previous, arg in zip(["", *args], args, strict=False)
+        if previous != "--max-minutes"
+        and arg != "--max-minutes"
+        and not arg.startswith("--max-minutes=")
+    ]
+    return [*others, "--max-minutes", f"{2 * minutes:g}"]
 
 
 def _resume_arguments(args: list[str], request: Any, start_time: float) -> list[str]:

@@ -113,7 +113,8 @@ class TrainConfig:
     """Maximum number of updates."""
 
     max_minutes: Annotated[float, at_least(0)] = 0.0
-    """Maximum training time in minutes. 0 means no limit."""
+    """Time for the whole run in minutes: updates, learning rate and validations are planned to fit.
+    0 means no limit."""
 
     max_grad_norm: Annotated[float, at_least(0)] = 1.0
     """Gradient clipping: maximum norm of all gradients together. 0 disables it."""

@@ -6,6 +6,7 @@ request → corpus profile → auto-configuration → preprocessing → warm sta
 
 from regard.pipeline.request import TrainRequest
 from regard.pipeline.run import run
+from regard.pipeline.run_outcome import TrainOutcome
 from regard.pipeline.train_api import train
 
-__all__ = ["TrainRequest", "run", "train"]
+__all__ = ["TrainOutcome", "TrainRequest", "run", "train"]

@@ -221,7 +221,7 @@ def _max_tokens(side: SideProfile, kind: object) -> int:
     return max(side.lengths)
 
 
-def _mean_tokens(side: SideProfile, kind: object) -> float:
+def mean_tokens(side: SideProfile, kind: object) -> float:
     """Return the mean number of tokens of a line, EOS included."""
     if kind in ("words", "whitespace"):
         return side.mean_words + 1
@@ -341,8 +341,8 @@ def _max_positions(tree: Tree) -> int:
 def _train_rules(profile: CorpusProfile, tree: Tree, on_gpu: bool) -> Rules:
     kinds = tree["text"]
     tokens = profile.pairs * max(
-        _mean_tokens(profile.source, kinds.get("source")),
-        _mean_tokens(profile.target, kinds.get("target")),
+        mean_tokens(profile.source, kinds.get("source")),
+        mean_tokens(profile.target, kinds.get("target")),
     )
     sentences = _targets_are_sentences(profile, tree)
     num_batches, max_batch = (40, 2048) if sentences else (140, 4096)

@@ -14,11 +14,15 @@ from regard.pipeline.request import TrainRequest
 from regard.pipeline.resume_checks import (
     check_same_run,
     environment,
+    has_more_time,
     keep_precision,
+    kept_plan,
+    settings_of_run,
     started_on_gpu,
 )
 from regard.pipeline.settings_checks import check_settings
 from regard.pipeline.warm_start import WarmStart
+from regard.training.plan import TrainingPlan
 from regard.training.run_folder import RunFolder
 from regard.translator import select_device
 
@@ -34,10 +38,31 @@ class RunConfiguration:
     settings_changed: bool
     """Whether a resumed run has different settings than at its start."""
 
+    settings: Settings
+    """The complete settings, before a time limit changes them."""
+
+    old_plan: TrainingPlan | None = None
+    """The plan that a resumed run was saved with, if it has a time limit."""
+
+    more_time: bool = False
+    """Whether a resumed run has only more time than before."""
+
     @property
-    def settings(self) -> Settings:
-        """The complete settings."""
-        return self.automatic.settings
+    def kept_plan(self) -> TrainingPlan | None:
+        """The plan to follow, if one was kept and nothing has changed."""
+        return None if self.settings_changed else self.old_plan
+
+    @property
+    def automatic_train_settings(self) -> set[str]:
+        """The names of the settings in [train] that the user left out."""
+        names = (setting.name.partition(".") for setting in self.automatic.reasons)
+        return {name for section, _, name in names if section == "train"}
+
+    def spent_seconds(self, step: int) -> float:
+        """Return how much of a longer time limit was planned for the updates so far."""
+        if self.old_plan is None or not self.settings_changed:
+            return 0.0
+        return 60 * self.old_plan.minutes * min(1.0, step / self.old_plan.max_steps)
 
 
 def configure(
@@ -60,6 +85,8 @@ def configure(
         pairs.profile, explicit, request.preset, paper=request.paper_sizes, on_gpu=on_gpu
     )
     settings = automatic.settings
+    if old_recipe is not None:
+        settings = settings_of_run(old_recipe, settings, folder.state)
     if warm_start is not None:
         warm_start.check_model(settings)
     check_settings(settings)
@@ -70,7 +97,14 @@ def configure(
         "start": None if warm_start is None else warm_start.fingerprint,
         "embeddings": None if embeddings is None else embeddings.fingerprint,
     }
-    settings_changed = old_recipe is not None and check_same_run(
-        old_recipe, recipe, request, str(folder.path)
+    if old_recipe is None:
+        return RunConfiguration(automatic, device, recipe, False, settings)
+    return RunConfiguration(
+        automatic,
+        device,
+        recipe,
+        check_same_run(old_recipe, recipe, request, str(folder.path)),
+        settings,
+        old_plan=kept_plan(old_recipe, folder.state),
+        more_time=has_more_time(old_recipe, settings),
     )
-    return RunConfiguration(automatic, device, recipe, settings_changed)

@@ -48,6 +48,26 @@ def stopped(*, resumable: bool) -> str:
     return "training was stopped; without out= nothing was saved."
 
 
+def stopped_after(step: int, max_steps: int) -> str:
+    """Training ended before its last update."""
+    return f"stopped after {step:,} of {max_steps:,} updates"
+
+
+def time_was_over(step: int, max_steps: int, duration: str) -> str:
+    """Training ended where its time limit had planned it to."""
+    return f"{duration} sufficed for {step:,} of {max_steps:,} updates, as planned"
+
+
+def saved_unfinished(out: Path, step: int) -> str:
+    """An interrupted run has saved a model."""
+    return f"saved {out}: the best model so far, after update {step:,}"
+
+
+def unchanged_model(out: Path) -> str:
+    """An interrupted run has nothing better than the model file that exists."""
+    return f"{out} is unchanged: there is no better model yet"
+
+
 # validation and test pairs
 
 

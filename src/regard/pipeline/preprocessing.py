@@ -29,6 +29,7 @@ from regard.text.subwords import train_subwords
 from regard.text.text_processor import TextProcessor
 from regard.text.tokenizers import Subwords, Tokenizer, plain_tokenizer
 from regard.text.vocabulary import Vocabulary
+from regard.training.plan import evenly_spaced
 
 Indexers = tuple[TokenIndexer, TokenIndexer]
 
@@ -47,6 +48,10 @@ class PreprocessedData:
 
     left_out: int
     """Training pairs that were longer than the settings allow."""
+
+    def with_dev_sources(self, count: int) -> "PreprocessedData":
+        """Return the data with so many validation sources, evenly spaced."""
+        return replace(self, dev=evenly_spaced(self.dev, count))
 
 
 def preprocess(

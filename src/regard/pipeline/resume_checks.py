@@ -1,16 +1,21 @@
 """Whether a run may be resumed: with the same pairs, settings and environment, unless allowed."""
 
 import platform
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import torch
 
 from regard import __version__
+from regard.config.settings import Settings
 from regard.config.toml import Tree, differences, merge_trees, settings_from
-from regard.errors import ConfigError
+from regard.errors import ConfigError, ModelFileError
 from regard.kernels import bfloat16_instructions
 from regard.pipeline import messages
 from regard.pipeline.request import TrainRequest
+from regard.safetensors_files import DAMAGED
+from regard.training.plan import TrainingPlan
 
 FIXED_SETTINGS = ("data.", "text.", "model.", "train.metric:", "train.optimizer:")
 """Settings on which the weights, the encoded pairs, the score or the optimizer state depend."""
@@ -48,6 +53,36 @@ def keep_precision(old_recipe: dict[str, Any] | None, settings: Tree) -> Tree:
     )
 
 
+def kept_plan(old_recipe: dict[str, Any] | None, state: Path) -> TrainingPlan | None:
+    """Return the plan that a run was saved with, if it has a time limit."""
+    if old_recipe is None or "plan" not in old_recipe:
+        return None
+    try:
+        return TrainingPlan.from_json(old_recipe["plan"])
+    except ValueError as error:
+        raise ModelFileError(str(state), DAMAGED) from error
+
+
+def planned_settings(settings: Settings, plan: TrainingPlan | None) -> Settings:
+    """Return the settings with the numbers of a plan."""
+    return settings if plan is None else replace(settings, train=plan.apply(settings.train))
+
+
+def settings_of_run(old_recipe: dict[str, Any], settings: Settings, state: Path) -> Settings:
+    """Return the settings that a run began with, if those of its settings.toml were passed."""
+    began = settings_from(old_recipe["settings"])
+    planned = planned_settings(began, kept_plan(old_recipe, state))
+    return settings if differences(planned, settings) else began
+
+
+def has_more_time(old_recipe: dict[str, Any], settings: Settings) -> bool:
+    """Whether a run is to go on for longer, and nothing else about it has changed."""
+    began = settings_from(old_recipe["settings"])
+    old, new = began.train.max_minutes, settings.train.max_minutes
+    longer = replace(began, train=replace(began.train, max_minutes=new))
+    return old > 0 and (new > old or not new) and not differences(longer, settings)
+
+
 def check_same_run(
     old_recipe: dict[str, Any], recipe: dict[str, Any], request: TrainRequest, folder: str
 ) -> bool:
@@ -64,7 +99,10 @@ def check_same_run(
     _check_environment(
         old_recipe["environment"], recipe["environment"], request.allow_inexact, folder
     )
-    changes = differences(settings_from(old_recipe["settings"]), settings_from(recipe["settings"]))
+    settings = settings_from(recipe["settings"])
+    if has_more_time(old_recipe, settings):
+        return True
+    changes = differences(settings_from(old_recipe["settings"]), settings)
     if fixed := [change for change in changes if change.startswith(FIXED_SETTINGS)]:
         raise ConfigError(folder, list(map(messages.fixed_setting, fixed)))
     if changes and not request.allow_changes:

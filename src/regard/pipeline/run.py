@@ -2,13 +2,15 @@
 
 import sys
 import tempfile
-from collections.abc import Callable
+import time
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 
+from regard import runtime_environment
 from regard.config.toml import to_toml, to_tree
 from regard.errors import ModelFileError
 from regard.models.seq2seq import Seq2Seq
@@ -19,12 +21,13 @@ from regard.pipeline.output_checks import check_overwrite, check_writable, new_f
 from regard.pipeline.preprocessing import PreprocessedData, preprocess, write_text
 from regard.pipeline.pretrained_embeddings import PretrainedEmbeddings
 from regard.pipeline.request import TrainRequest
+from regard.pipeline.resume_checks import planned_settings
+from regard.pipeline.run_outcome import EndedRun, Log, TrainOutcome
+from regard.pipeline.run_plan import plan_run
 from regard.pipeline.spelling_differences import spelling_differences
 from regard.pipeline.validation import Validator
 from regard.pipeline.warm_start import WarmStart, check_frozen_tokens, freeze_parts
 from regard.saved_model import SavedModel, build_for
-from regard.training.checkpoints import load_final_weights
-from regard.training.estimate import estimate
 from regard.training.loop import TrainingJob, train
 from regard.training.notebook_report import NotebookLog
 from regard.training.progress_bar import in_notebook, make_report
@@ -35,18 +38,21 @@ from regard.training.tensorboard import TensorBoardReport
 from regard.training.throughput_log import ThroughputLog
 from regard.translator import Translator, load
 
-Log = Callable[[str], None]
+
+class RunContext(NamedTuple):
+    """The folder of a run, when it began by `time.monotonic`, and what shows its messages."""
+
+    folder: RunFolder
+    started: float
+    log: Log
 
 
-class TrainOutcome(NamedTuple):
-    """How a run ended: with a translator, or stopped early by a signal."""
+def run(request: TrainRequest, started: float | None = None) -> TrainOutcome:
+    """Run a training request; whatever cannot work is refused before training.
 
-    translator: Translator | None
-    stopped_by: int | None
-
-
-def run(request: TrainRequest) -> TrainOutcome:
-    """Run a training request; whatever cannot work is refused before training."""
+    `started` is when the run began, by `time.monotonic`: a time limit counts from there.
+    """
+    started = time.monotonic() if started is None else started
     log = _make_log(quiet=request.quiet)
     with ExitStack() as stack:
         folder = _open_folder(request, stack)
@@ -58,11 +64,13 @@ def run(request: TrainRequest) -> TrainOutcome:
         finished = _finished_translator(request, configuration, folder)
         if finished is not None:
             log(f"{request.out}: the run is finished; there is nothing left to do")
-            return TrainOutcome(finished, None)
+            return TrainOutcome(finished)
         _log_configuration(configuration, request, log)
         _log_spelling_differences(pairs, configuration, log)
         # the random state of the caller does not change
         device = configuration.device
+        if device.type == "cpu":
+            runtime_environment.warn_if_threads_spin(torch.get_num_threads())
         stack.enter_context(torch.random.fork_rng([device] if device.type == "cuda" else []))
         with new_folder(folder.path):
             data = preprocess(folder.path, pairs, configuration.settings, warm_start)
@@ -73,7 +81,7 @@ def run(request: TrainRequest) -> TrainOutcome:
             folder.clear()
         summary = _summary(data, pairs, configuration, warm_start)
         saved = SavedModel(model, configuration.settings, data.source, data.target, summary)
-        return _train(request, configuration, data, saved, folder, log)
+        return _train(request, configuration, data, saved, RunContext(folder, started, log))
 
 
 def _open_folder(request: TrainRequest, stack: ExitStack) -> RunFolder:
@@ -111,25 +119,43 @@ def _train(
     configuration: RunConfiguration,
     data: PreprocessedData,
     saved: SavedModel,
-    folder: RunFolder,
-    log: Log,
+    context: RunContext,
 ) -> TrainOutcome:
     """Train from the last saved state, score the best weights and save the model file."""
-    config, progress = saved.settings.train, folder.progress()
-    validator = Validator(saved, data, progress.step // config.validate_every)
+    folder, started, log = context
+    validator = Validator(saved, data)
     job = TrainingJob(
         saved.model,
         data.corpus,
-        config,
+        saved.settings.train,
         folder,
         validate=validator,
         higher_is_better=validator.higher_is_better,
         recipe=configuration.recipe,
         settings_changed=configuration.settings_changed,
+        more_time=configuration.more_time,
     )
-    if not request.quiet and (job.settings_changed or not progress.finished):
-        duration = estimate(job, validator.estimate_seconds, progress.step)
-        log(f"{sum(p.numel() for p in job.model.parameters()):,} parameters; {duration}")
+    planned = plan_run(
+        job,
+        validator,
+        configuration,
+        resume=request.resume,
+        describes=not request.quiet,
+        started=started,
+    )
+    if planned.description:
+        weights = sum(parameter.numel() for parameter in job.model.parameters())
+        log(f"{weights:,} parameters; {planned.description}")
+    config, plan = planned.config, planned.plan
+    validated = scored = data
+    if plan is not None:
+        saved = replace(saved, settings=replace(saved.settings, train=config))
+        write_text(folder.path / "settings.toml", to_toml(saved.settings))
+        job = replace(job, config=config, recipe=job.recipe | {"plan": plan.to_json()})
+        validated = data.with_dev_sources(plan.validation_sources)
+        scored = data.with_dev_sources(plan.scoring_sources)
+    num_validations = folder.progress().step // config.validate_every
+    job = replace(job, validate=Validator(saved, validated, num_validations))
     reports = [make_report(config, config.metric, quiet=request.quiet)]
     if request.out is not None:
         reports.append(TensorBoardReport(folder.path / "tensorboard", config.metric))
@@ -138,18 +164,11 @@ def _train(
         catch_stop_signals(saves=request.out is not None) as stop,
         CompositeReport(reports) as report,
     ):
-        progress = train(job, report, stop)
-    if not progress.finished:
-        return TrainOutcome(None, stop.signal)
-    load_final_weights(job, progress)
-    summary = saved.summary | {"best_step": progress.best_step, "steps": progress.step}
-    translator = validator.score_final_model(summary, folder.path)
-    if request.out is not None:
-        translator.save(request.out)
-    scores = ", ".join(f"{s['name']} {s['value']:.2f}" for s in translator.summary["scores"])
-    saved_as = "" if request.out is None else f"saved {request.out}; "
-    log(f"{saved_as}validation sources {len(data.dev):,}: {scores}")
-    return TrainOutcome(translator, None)
+        progress = train(job, report, lambda: stop() or time.monotonic() > planned.deadline)
+    ended = EndedRun(job, progress, saved, scored, configuration.settings.train.max_steps)
+    if stop.signal is not None and not progress.finished:
+        return ended.interrupted(request.out, stop.signal, log)
+    return ended.completed(request.out, log)
 
 
 def _finished_translator(
@@ -165,7 +184,8 @@ def _finished_translator(
         translator = load(request.out, device=recipe["settings"]["train"]["device"])
     except ModelFileError:
         return None
-    expected = {"steps": progress.step, "settings": recipe["settings"]}
+    settings = planned_settings(configuration.settings, configuration.kept_plan)
+    expected = {"steps": progress.step, "settings": to_tree(settings)}
     expected |= {name: recipe[name] for name in ("pairs", "dev")}
     actual = translator.summary | {"settings": to_tree(translator.settings)}
     same = all(actual.get(name) == fact for name, fact in expected.items())

@@ -1,5 +1,6 @@
 """`regard.train`: a training request as keyword arguments."""
 
+import time
 from collections.abc import Iterable
 from dataclasses import fields
 from difflib import get_close_matches
@@ -39,6 +40,7 @@ def train(
     train's, `max_length` search's; `search={"seed": 7}` and `model={"max_length": 64}` reach the
     others. `source` and `target` are files; the tokenizers are `text={"source": "words"}`.
     """
+    started = time.monotonic()
     from regard.pipeline.run import run
 
     names = _request_arguments() - set(SOURCE_ARGUMENTS)
@@ -48,10 +50,9 @@ def train(
         if is_file(arguments.get(name)):
             arguments[name] = Path(arguments[name])
     pairs_source = PairsSource(pairs, source, target, columns)
-    outcome = run(
-        TrainRequest(pairs=pairs_source, settings=_sort_into_sections(settings), **arguments)
-    )
-    if outcome.translator is None:
+    request = TrainRequest(pairs=pairs_source, settings=_sort_into_sections(settings), **arguments)
+    outcome = run(request, started)
+    if outcome.translator is None or outcome.stopped_by is not None:
         raise KeyboardInterrupt(messages.stopped(resumable=bool(arguments.get("out"))))
     return outcome.translator
 

@@ -15,21 +15,24 @@ from regard import __version__
 from regard.data.batches import make_batch
 from regard.data.length_buckets import batches_by_length
 from regard.errors import InputError
-from regard.inference.fixed_row_matmul import tile_rows
 from regard.metrics.corpus_scores import LOWER_IS_BETTER, evaluate
 from regard.metrics.line_statistics import edit_statistics
 from regard.models.seq2seq import Seq2Seq
 from regard.pipeline import messages
 from regard.pipeline.preprocessing import PreprocessedData, write_text
 from regard.saved_model import SavedModel
+from regard.training.plan import evenly_spaced
 from regard.training.progress_report import ValidationResult, ValidationSample
 from regard.translator import Translation, Translator
 
 FINAL_METRICS = ("exact", "cer", "wer", "bleu", "chrf")
 """Metrics of a finished model, without TER, which can take minutes."""
 
-TRIAL_TOKENS = 16
-"""Tokens of each line that are decoded for an estimate of a validation's time."""
+TRIAL_LINES, TRIAL_TOKENS = (16, 128), 8
+"""Numbers of lines, and tokens of each, that are decoded for an estimate of a validation's time."""
+
+EARLY_LENGTH = 1.3
+"""Estimated length of an early model's outputs, compared with that of the targets."""
 
 MAX_EXAMPLE_CHARACTERS = 100
 """Characters of the longer side of an example."""
@@ -80,27 +83,30 @@ class Validator:
         )
         return ValidationResult(score, sample, fixed_sample, signature)
 
-    def estimate_seconds(self) -> float:
-        """Estimate the time of a validation from the first tokens of one batch.
+    def estimate_seconds(self, seconds: float | None = None, *, final: bool = False) -> float:
+        """Estimate the time of a validation, or of the final scoring, from a few tokens.
 
-        It assumes outputs of mean length, and the same time for each token.
+        Outputs are assumed to be longer than the targets, as early models write them. Lines are
+        timed until `seconds` have passed.
         """
-        search = self.translator.settings.search
-        num_lines = max(search.batch_size, tile_rows(self.translator.models[0].device))
-        lines = [source for source, _ in self.preprocessed_data.dev[:num_lines]]
-        if self.metric == "loss":
-            lines = lines[:2]
-        output_length = max(1, int(self.preprocessed_data.dev_corpus.target_lengths.mean()))
-        output_length = min(output_length, search.max_length)
-        tokens = min(output_length, TRIAL_TOKENS)
+        dev, search = self.preprocessed_data.dev, self.translator.settings.search
+        length = self.preprocessed_data.dev_corpus.target_lengths.mean() * EARLY_LENGTH
+        length = min(max(1, int(length)), search.max_length)
+        tokens = min(length, TRIAL_TOKENS)
+        beams = {"beam_size": search.beam_size, "nbest": search.nbest} if final else {}
         # the first call also loads and compiles, and is not timed
-        self._translate(lines[:1], max_length=1, min_length=0)
-        start = time.perf_counter()
-        self._translate(lines, max_length=tokens, min_length=0)
-        seconds = (time.perf_counter() - start) * output_length / tokens
-        return seconds * (
-            1 if self.metric == "loss" else len(self.preprocessed_data.dev) / len(lines)
-        )
+        self._translate([dev[0][0]], max_length=1, min_length=0)
+        for num_lines in TRIAL_LINES:
+            lines = [source for source, _ in evenly_spaced(dev, num_lines)]
+            share = len(dev) / len(lines)
+            if self.metric == "loss" and not final:
+                lines, share = lines[:2], 1
+            start = time.perf_counter()
+            self._translate(lines, max_length=tokens, min_length=tokens, **beams)
+            measured = time.perf_counter() - start
+            if seconds is not None and measured > seconds / 4:
+                break
+        return measured * share * length / tokens
 
     def score_final_model(self, training_summary: dict[str, Any], folder: Path) -> Translator:
         """Score the model as it will be used, and return it with its summary.

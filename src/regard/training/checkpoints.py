@@ -26,6 +26,11 @@ def load_final_weights(job: TrainingJob, progress: TrainingProgress) -> Seq2Seq:
     return model
 
 
+def load_best_weights(job: TrainingJob, progress: TrainingProgress) -> Seq2Seq:
+    """Load the best weights of an unfinished run; before its first validation, keep the last."""
+    return _load_average(job, [progress.best_step]) if progress.checkpoints else job.model.eval()
+
+
 def _load_average(job: TrainingJob, steps: Sequence[int]) -> Seq2Seq:
     """Load the mean weights of some checkpoints."""
     weights = job.folder.average_checkpoints(steps)

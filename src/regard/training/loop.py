@@ -1,7 +1,6 @@
 """The training loop, on one screen: updates, validations, saves, and when to stop."""
 
 import math
-import time
 from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -39,7 +38,8 @@ class TrainingJob:
     """A model, its training pairs, the settings, and the run folder.
 
     `validate` scores a model on held-out pairs. `recipe` is everything that decides the result.
-    With `settings_changed`, new settings may let a finished run continue.
+    With `settings_changed`, new settings may let a finished run continue; with `more_time`, also
+    one that was out of patience.
     """
 
     model: Seq2Seq
@@ -50,6 +50,7 @@ class TrainingJob:
     higher_is_better: bool
     recipe: dict[str, Any]
     settings_changed: bool = False
+    more_time: bool = False
 
 
 def train(
@@ -65,11 +66,12 @@ def _train(job: TrainingJob, report: ProgressReport, stop: Callable[[], bool]) -
     on_gpu = model.device.type == "cuda"
     optimizer, gradients = make_optimizer(model, config), make_gradients(model, config)
     progress = job.folder.load(model, optimizer)
+    if job.more_time:
+        progress = replace(progress, stale=0)
     if job.settings_changed:
         finished = progress.step >= config.max_steps or progress.out_of_patience(config.patience)
         progress = replace(progress, finished=finished)
     job.folder.shorten_log(progress.step)
-    deadline = time.monotonic() + 60 * config.max_minutes if config.max_minutes else float("inf")
     losses = _LossReporter(job, report, delay=int(on_gpu))
     report.start(progress.step)
     batch_generator = training_batches(job, progress)
@@ -83,7 +85,7 @@ def _train(job: TrainingJob, report: ProgressReport, stop: Callable[[], bool]) -
             progress = replace(progress, step=step, epoch=epoch, batch=batch_number)
             update_batches = [position.batch for position in group]
             losses.add(step, *update(job, optimizer, gradients, update_batches, step))
-            is_last_update = step >= config.max_steps or time.monotonic() > deadline
+            is_last_update = step >= config.max_steps
             if step % config.validate_every == 0 or is_last_update:
                 losses.flush()
                 progress = _validate(job, progress, report)

@@ -83,7 +83,7 @@ class RunFolder:
     def clear(self) -> None:
         """Delete a run: its state, its checkpoints, its logs."""
         logs = ("log.jsonl", "throughput.jsonl", "pace.jsonl", "dev.jsonl", "summary.json")
-        for pattern in ("state.safetensors", "step-*.safetensors", *logs):
+        for pattern in ("state.safetensors", "plan.json", "step-*.safetensors", *logs):
             for path in self.path.glob(pattern):
                 path.unlink()
 

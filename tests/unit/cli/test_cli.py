@@ -64,7 +64,7 @@ def test_the_help_of_a_setting_is_its_documentation(run):
     shown = " ".join(run("translate", "--help").out.split())
     assert "--top-k N Sample from this many likeliest tokens. 0 means all." in shown
     shown = " ".join(run("train", "--help").out.split())
-    assert "--max-minutes M Maximum training time in minutes. 0 means no limit." in shown
+    assert "--max-minutes M Time for the whole run in minutes: " in shown
 
 
 @pytest.mark.parametrize(

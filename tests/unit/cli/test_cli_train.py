@@ -158,9 +158,10 @@ def test_sigterm_saves_and_prints_how_to_resume(pairs, tmp_path):
     assert process.returncode == 143
     assert WAIT in said
     again = f"regard train capitals.tsv --out 'my model' {' '.join(OFTEN)} --resume"
-    assert said[-1] == f"Next: {again}"
+    assert said[-2:] == ["To use it: regard translate 'my model'", f"To go on: {again}"]
+    assert any(line.endswith(" of 60,000 updates") for line in said)
     assert (tmp_path / "my model.run" / "state.safetensors").is_file()
-    assert not (tmp_path / "my model").exists()
+    assert load_model(tmp_path / "my model").summary["unfinished"]
 
 
 def test_ctrl_c_saves_and_the_suggested_command_resumes_exactly(
@@ -173,23 +174,35 @@ def test_ctrl_c_saves_and_the_suggested_command_resumes_exactly(
         )
         answer = run(*words)
     hint = f"regard {shlex.join(map(str, words))} --resume"
-    assert answer == (130, "", f"{WAIT}\nNext: {hint}\n")
-    assert not (tmp_path / "m.regard").exists()
+    use = "To use it: regard translate m.regard"
+    assert answer == (130, "", f"{WAIT}\n{use}\nTo go on: {hint}\n")
+    assert run("translate", "m.regard", stdin=b"ab\n").code == 0
     assert run(*shlex.split(hint)[1:]) == (0, "", "")
     assert (tmp_path / "m.regard").read_bytes() == uninterrupted
 
 
 def test_an_interrupt_before_the_first_update_prints_how_to_resume(run, pairs, monkeypatch):
-    def interrupted(order):
+    def interrupted(request, started):
         raise KeyboardInterrupt
 
     run("train", pairs, *SHORT, "--quiet")
     monkeypatch.setattr("regard.pipeline.run", interrupted)
     answer = run("train", pairs, "--max-steps", 2, "--resume")
-    assert answer == (130, "", f"Next: regard train {pairs} --max-steps 2 --resume\n")
+    assert answer == (130, "", f"To go on: regard train {pairs} --max-steps 2 --resume\n")
     # of the run that was to be written over, nothing is to be gone on with
     answer = run("train", pairs, "--max-steps", 2, "--overwrite")
-    assert answer == (130, "", f"Next: regard train {pairs} --max-steps 2 --overwrite\n")
+    assert answer == (130, "", f"To go on: regard train {pairs} --max-steps 2 --overwrite\n")
+
+
+def test_a_time_limit_names_the_command_for_more_time(run, pairs):
+    limit = ["--set", "train.batch_tokens=16", "--max-minutes=0.001"]
+    answer = run("train", pairs, *SMALL, "--max-steps", "9000", *limit)
+    assert answer.code == 0
+    assert "planned for 0.001 minutes: 1 of 9,000 updates" in answer.err
+    command = shlex.join(["train", str(pairs), *SMALL, "--max-steps", "9000", *limit[:2]])
+    more = f"regard {command} --resume --max-minutes 0.002"
+    assert answer.err.splitlines()[-1] == f"To go on: {more}"
+    assert run(*shlex.split(more)[1:], "--quiet") == (0, "", "")
 
 
 def test_the_hint_repeats_the_original_command(pairs, tmp_path):

@@ -14,6 +14,7 @@ import torch
 from pipeline_cases import TINY, digits, quick, tsv
 
 import regard
+from regard import runtime_environment
 from regard.errors import ConfigError, DataError
 from regard.pipeline import TrainRequest
 from regard.pipeline.pairs_source import PairsSource
@@ -190,7 +191,9 @@ def test_a_resumed_run_ends_in_the_same_bytes(out, tmp_path, monkeypatch):
     settings = {"max_steps": 5, "dropout": 0.2, "average_checkpoints": 2, "validate_every": 2}
     quick(out=tmp_path / "whole.regard", **settings)
     interrupted(monkeypatch, out, at=3, **settings)
-    assert not out.exists()
+    unfinished = regard.load(out)
+    assert (unfinished.summary["best_step"], unfinished.summary["unfinished"]) == (2, True)
+    assert unfinished.translate("12").text is not None
     assert RunFolder(tmp_path / "m.run").progress().step == 3
     quick(out=out, resume=True, **settings)
     assert digest(out) == digest(tmp_path / "whole.regard")
@@ -266,6 +269,7 @@ def test_another_environment_is_refused_unless_allowed(out, tmp_path, monkeypatc
     interrupted(monkeypatch, out)
     threads = torch.get_num_threads()
     monkeypatch.setattr(torch, "get_num_threads", lambda: threads + 6)
+    monkeypatch.setattr(runtime_environment, "_spin_count_is_late", False)
     monkeypatch.setattr("regard.pipeline.resume_checks.__version__", "99")
     now = regard.__version__
     promise = "the result would differ in its last bits. Pass --allow-inexact to accept this."

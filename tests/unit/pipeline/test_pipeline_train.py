@@ -389,7 +389,7 @@ def test_an_interrupted_library_run_says_so_and_raises(tmp_path, monkeypatch):
     out = tmp_path / "m.regard"
     with pytest.raises(KeyboardInterrupt):
         quick(out=out, max_steps=5, validate_every=1)
-    assert not out.exists()
+    assert regard.load(out).summary["unfinished"]
     translator = quick(out=out, max_steps=5, validate_every=1, resume=True)
     assert translator.summary["steps"] == 5
     assert out.exists()
