@@ -1,7 +1,6 @@
 """Automatic settings: from the profile of the pairs to every setting, with a reason for each.
 
-Explicit settings stay as they are; only the others are set here. The numbers come from experiments
-on real tasks, which `dev/LOG.md` describes.
+Explicit settings stay as they are. `dev/LOG.md` describes the experiments behind the numbers.
 """
 
 import inspect
@@ -23,7 +22,6 @@ from regard.kernels import has_bfloat16
 from regard.models import paper_sizes, preset
 from regard.pipeline import messages
 from regard.pipeline.corpus_profile import MAX_WORDS, CorpusProfile, SideProfile
-from regard.text.letter_case import single_case
 
 SUBWORDS = ("unigram", "bpe")
 LAYERS = {"sutskever2014": 2, "gehring2017": 4, "vaswani2017": 3}
@@ -203,15 +201,14 @@ def _choose_tokenizer(side: SideProfile, other: SideProfile) -> tuple[str, str]:
 
 def _data_rules(profile: CorpusProfile, tree: Tree) -> Rules:
     """Yield the case of the sources, and length limits against lines that fill a whole batch."""
-    if case := single_case(profile.source.characters):
+    if case := profile.source.single_case:
         yield "source_case", case, f"the sources have {case}-case letters only"
     for name, side in (("source", profile.source), ("target", profile.target)):
         max_tokens = _max_tokens(side, tree["text"].get(name))
-        if max_tokens > 512:
-            continue
-        # new inputs may be longer than any training line
-        reason = f"the longest line has {max_tokens} tokens"
-        yield f"max_{name}_length", max(32, 2 * max_tokens), reason
+        if max_tokens <= 512:
+            reason = f"the longest line has {max_tokens} tokens"
+            # new inputs may be longer than any training line
+            yield f"max_{name}_length", max(32, 2 * max_tokens), reason
 
 
 def _max_tokens(side: SideProfile, kind: object) -> int:

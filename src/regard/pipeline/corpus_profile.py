@@ -14,6 +14,7 @@ from regard.data.pair_blocks import PairBlock
 from regard.data.token_indexer import count_characters
 from regard.pipeline import messages
 from regard.pipeline.split import Hashes, SmallestHashes, source_hashes
+from regard.text.letter_case import single_case
 from regard.text.normalization import normalize
 from regard.text.tokenizers import Phonemes
 
@@ -111,6 +112,11 @@ class SideProfile:
     def share_with_spaces(self) -> float:
         """The share of lines with a space between words."""
         return self.spaced_lines / self.lines
+
+    @property
+    def single_case(self) -> str | None:
+        """The one case of all letters: lower or upper; None if there are two or none."""
+        return single_case(self.characters)
 
     @property
     def mean_length(self) -> float:
