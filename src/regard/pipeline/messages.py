@@ -82,6 +82,25 @@ def too_few_pairs(pairs: int, sources: int) -> str:
     )
 
 
+def nothing_to_split(rule: str) -> str:
+    """Refuse to hold out everything."""
+    same = {"lemma": "lemma", "near_duplicates": "source, up to case, digits and punctuation"}
+    return (
+        f"all pairs have the same {same.get(rule, rule)}; data.split_by = {rule} needs at least "
+        "two. Set data.split_by = source, or pass --dev."
+    )
+
+
+def held_out(rule: str, count: int, sources: int) -> str:
+    """Say what is held out for validation, and by what."""
+    what = {"lemma": "lemma", "near_duplicates": "sentence", "group": "group"}[rule]
+    counts = f"{count:,} {what}{'s' * (count != 1)}, {sources:,} source{'s' * (sources != 1)}"
+    rest = f"no {what} is in both parts"
+    if rule == "near_duplicates":
+        rest = "none is in both parts, nor differs only in case, digits or punctuation"
+    return f"held out {counts}; {rest}"
+
+
 # output
 
 

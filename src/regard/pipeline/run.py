@@ -205,8 +205,10 @@ def _log_training_data(
         f"{len(data.source.vocabulary):,} source and {len(data.target.vocabulary):,} "
         "target tokens"
     )
+    data_config = configuration.settings.data
+    if data.held_out is not None and data_config.split_by != "source":
+        log(messages.held_out(data_config.split_by, data.held_out, len(data.dev)))
     if data.left_out:
-        data_config = configuration.settings.data
         limits = data_config.max_source_length, data_config.max_target_length
         left_out = f"pair{'s' * (data.left_out != 1)}"
         log(f"left out {data.left_out:,} {left_out}: {messages.too_long(*limits)}")
