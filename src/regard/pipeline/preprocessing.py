@@ -130,7 +130,7 @@ class _Split:
         self._dev = []
         for block in self.pairs.train.spool.blocks(self.form):
             train, held_out = block.split(self.threshold)
-            self._dev += zip(*held_out, strict=True)
+            self._dev += held_out.pairs()
             yield train
 
     def dev(self) -> Iterator[tuple[str, str]]:
@@ -139,7 +139,7 @@ class _Split:
             yield from self._dev
             return
         for block in self.pairs.dev.spool.blocks(self.form):
-            yield from zip(*block.pairs, strict=True)
+            yield from block.pairs.pairs()
 
 
 def _make_tokenizers(
@@ -152,9 +152,7 @@ def _make_tokenizers(
         target = saved.source if text.shared_vocabulary else saved.target
         return saved.source.tokenizer, target.tokenizer
     if text.shared_vocabulary:
-        both = (
-            line for block in split.train() for pair in zip(*block, strict=True) for line in pair
-        )
+        both = (line for block in split.train() for pair in block.pairs() for line in pair)
         shared = _make_tokenizer(both, text.source, text.source_vocabulary_size, settings)
         return shared, shared
     sources = (line for block in split.train() for line in block.sources)
