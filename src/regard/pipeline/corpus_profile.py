@@ -138,6 +138,7 @@ class CorpusProfile:
         self.normalization = normalization
         self.source, self.target = (SideProfile(Phonemes(normalization)) for _ in range(2))
         self.sample = PairSample()
+        self.has_groups = False
         self._hashes = SmallestHashes()
         self._digest = hashlib.sha256()
 
@@ -155,10 +156,17 @@ class CorpusProfile:
         self.add(normalize_block(block, self.normalization))
 
     def add(self, block: PairBlock) -> Hashes:
+<<<<<<< HEAD
         """Count normalized pairs; return the hashes of their sources."""
         num_words = self.source.add(block.sources), self.target.add(block.targets)
         self.sample.add(block, num_words)
         hashes = source_hashes(block.sources)
+=======
+        """Count normalized pairs; return the hashes by which they are split."""
+        self.source.add(block.sources)
+        self.target.add(block.targets)
+        hashes = split_hashes(block)
+>>>>>>> i22-files
         self._hashes.add(hashes)
         self._digest.update(tsv_bytes(block))
         return hashes
@@ -184,8 +192,16 @@ class CorpusProfile:
 
 
 def tsv_bytes(block: PairBlock) -> bytes:
-    """Return pairs as lines of a TSV, for a fingerprint."""
-    return "".join(map("%s\t%s\n".__mod__, zip(*block, strict=True))).encode()
+    """Return pairs as lines of a TSV, for a fingerprint; groups decide the split and are part."""
+    if block.groups:
+        rows = zip(block.sources, block.targets, block.groups, strict=True)
+        return "".join(map("%s\t%s\t%s\n".__mod__, rows)).encode()
+    return "".join(map("%s\t%s\n".__mod__, block.pairs())).encode()
+
+
+def split_hashes(block: PairBlock) -> Hashes:
+    """Return what decides the split: the hash of each pair's group, or else of its source."""
+    return source_hashes(block.groups or block.sources)
 
 
 def too_few(profile: CorpusProfile, *, dev: bool) -> str | None:
@@ -200,7 +216,9 @@ def normalize_block(block: PairBlock, form: str) -> PairBlock:
     return PairBlock(*(_normalized(side, form) for side in block))
 
 
-def _normalized(lines: list[str], form: str) -> list[str]:
+def _normalized(lines: Sequence[str], form: str) -> Sequence[str]:
+    if not lines:
+        return lines
     # a line end composes with no letter: lines may be normalized together
     text = "\n".join(lines)
     normal = normalize(text, form)

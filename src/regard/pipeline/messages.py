@@ -25,6 +25,10 @@ NO_ATTENTION = (
     "the model has no attention to evaluate. Use a model with attention, such as bahdanau2015."
 )
 BLANK_SIDE = "a side is blank; it must contain words. Leave the line out."
+NO_GROUPS = (
+    "its pairs have no groups; data.split_by = group needs them. Pass --group-by COLUMN, or set "
+    "data.split_by = source."
+)
 PRESET_AT_WARM_START = (
     "model.preset is set; the model that training starts from has its own architecture. Leave it "
     "out."

@@ -128,9 +128,7 @@ def _make_tokenizers(
         target = saved.source if text.shared_vocabulary else saved.target
         return saved.source.tokenizer, target.tokenizer
     if text.shared_vocabulary:
-        both = (
-            line for block in split.train() for pair in zip(*block, strict=True) for line in pair
-        )
+        both = (line for block in split.train() for pair in block.pairs() for line in pair)
         shared = _make_tokenizer(both, text.source, text.source_vocabulary_size, settings)
         return shared, shared
     sources = (line for block in split.train() for line in block.sources)

@@ -61,7 +61,9 @@ def are_sentences(profile: CorpusProfile, kinds: tuple[object, object]) -> bool:
 def split_rules(profile: CorpusProfile, task: Task) -> Iterator[tuple[str, Any, str]]:
     """Yield what is held out together, unless it is each source by itself."""
     tags = profile.source.tags
-    if tags is not None and len(tags.lemmas) > 1:
+    if profile.has_groups:
+        yield "split_by", "group", "pairs of one group are held out together"
+    elif tags is not None and len(tags.lemmas) > 1:
         yield "split_by", "lemma", "validation has lemmas of its own, as new words will be"
     elif task.sentences and profile.sample.share_of_near_duplicates < 0.5:
         reason = "sentences that differ in punctuation or digits stay together"

@@ -39,7 +39,7 @@ class Split:
         for block in self.pairs.train.spool.blocks(self.form):
             hashes = self._hashes(block)
             train, held_out = block.split(self.threshold, hashes)
-            self._dev += zip(*held_out, strict=True)
+            self._dev += held_out.pairs()
             held_out_hashes.update(hashes[hashes < np.uint64(self.threshold)].tolist())
             yield train
         if self.pairs.dev is None:
@@ -51,21 +51,24 @@ class Split:
             yield from self._dev
             return
         for block in self.pairs.dev.spool.blocks(self.form):
-            yield from zip(*block.pairs, strict=True)
+            yield from block.pairs.pairs()
 
     def _threshold(self, fraction: float, max_sources: int) -> int:
         """Return the hash below which pairs are held out."""
-        profile = self.pairs.profile
-        if self.rule == "source":
+        name, profile = self.pairs.train.name, self.pairs.profile
+        if self.rule == "group" and not profile.has_groups:
+            raise DataError(name, None, messages.NO_GROUPS)
+        if self.rule == "source" and not profile.has_groups:
             return profile.dev_threshold(fraction, max_sources)
-        hashes = SmallestHashes()
+        keys, sources = SmallestHashes(), SmallestHashes()
         for block in self.pairs.train.spool.blocks(self.form):
-            hashes.add(self._hashes(block))
-        if hashes.num_different < 2:
-            raise DataError(self.pairs.train.name, None, messages.nothing_to_split(self.rule))
+            keys.add(self._hashes(block))
+            sources.add(source_hashes(block.pairs.sources))
+        if keys.num_different < 2:
+            raise DataError(name, None, messages.nothing_to_split(self.rule))
         # a lemma has several sources
-        most = max(1, max_sources * hashes.num_different // max(1, profile.sources))
-        return hashes.threshold(fraction, most)
+        most = max(1, max_sources * keys.num_different // sources.num_different)
+        return keys.threshold(fraction, most)
 
     def _hashes(self, block: SpooledBlock) -> Hashes:
         """Return a hash of what each pair is held out by."""
@@ -75,5 +78,7 @@ class Split:
                 return source_hashes(split_tags(line, self.tag_position)[0] for line in sources)
             case "near_duplicates":
                 return source_hashes(near_duplicate_keys(sources))
+            case "source" if block.pairs.groups:
+                return source_hashes(sources)
             case _:
                 return block.hashes
