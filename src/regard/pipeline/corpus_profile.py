@@ -156,17 +156,11 @@ class CorpusProfile:
         self.add(normalize_block(block, self.normalization))
 
     def add(self, block: PairBlock) -> Hashes:
-<<<<<<< HEAD
-        """Count normalized pairs; return the hashes of their sources."""
+        """Count normalized pairs; return the hashes by which they are split."""
         num_words = self.source.add(block.sources), self.target.add(block.targets)
         self.sample.add(block, num_words)
-        hashes = source_hashes(block.sources)
-=======
-        """Count normalized pairs; return the hashes by which they are split."""
-        self.source.add(block.sources)
-        self.target.add(block.targets)
+        self.has_groups = self.has_groups or bool(block.groups)
         hashes = split_hashes(block)
->>>>>>> i22-files
         self._hashes.add(hashes)
         self._digest.update(tsv_bytes(block))
         return hashes
