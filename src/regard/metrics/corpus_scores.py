@@ -14,7 +14,10 @@ from regard.errors import ConfigError
 from regard.metrics import line_statistics
 from regard.metrics.line_statistics import Outputs, References, Statistics
 
-LOWER_IS_BETTER = {"ter", "cer", "wer", "wer:line", "per", "levenshtein"}
+LOWER_IS_BETTER = {"ter", "cer", "cer:spaced", "wer", "wer:line", "per", "levenshtein"}
+
+UNIT_VARIANTS = (":line", ":spaced")
+"""Variants of a metric that differ only in its unit, which the signature names."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,11 @@ def character_error_rate(outputs: Outputs, references: References) -> MetricScor
     return _score("cer", outputs, references)
 
 
+def spaced_character_error_rate(outputs: Outputs, references: References) -> MetricScore:
+    """Compute the character error rate of lines with spaces between characters, without these."""
+    return _score("cer:spaced", outputs, references)
+
+
 def word_error_rate(outputs: Outputs, references: References) -> MetricScore:
     """Compute the word edits, in percent of the words of each line's best reference.
 
@@ -104,6 +112,7 @@ METRICS: dict[str, Callable[[Outputs, References], MetricScore]] = {
     "levenshtein": levenshtein_distance,
 }
 _BY_NAME = METRICS | {
+    "cer:spaced": spaced_character_error_rate,
     "wer:line": wrong_words,
     **{f"bleu:{words}": partial(bleu, words=words) for words in ("none", "char", "zh", "intl")},
 }
@@ -138,9 +147,10 @@ def statistics(name: str, outputs: Outputs, references: References) -> Statistic
             return line_statistics.distance_statistics(name, outputs, references)
         case "wer" if name == "wer:line":
             return line_statistics.mismatch_statistics("wer", outputs, references)
-        case _:
-            unit = {"cer": "character", "wer": "word", "per": "phone"}[name]
-            return line_statistics.edit_statistics(name, unit, outputs, references)
+        case shown:
+            units = {"cer": "character", "cer:spaced": "spaced.character", "per": "phone"}
+            unit = units.get(name, "word")
+            return line_statistics.edit_statistics(shown, unit, outputs, references)
 
 
 def _score(name: str, outputs: Outputs, references: References) -> MetricScore:
@@ -152,8 +162,8 @@ def _score(name: str, outputs: Outputs, references: References) -> MetricScore:
 
 
 def display_name(name: str) -> str:
-    """Return the name of a score: a word error rate is one, whatever its unit."""
-    return name.removesuffix(":line")
+    """Return the name of a score, without the variant that is a unit."""
+    return name.partition(":")[0] if name.endswith(UNIT_VARIANTS) else name
 
 
 def _sacrebleu(name: str) -> Any:

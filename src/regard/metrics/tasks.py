@@ -12,7 +12,7 @@ METRICS_OF_TASK = {
     "transcription": ("cer", "wer"),
     "translation": ("bleu", "chrf", "ter"),
     "other": ("accuracy", "cer"),
-    "auto": ("accuracy", "cer", "wer", "bleu", "chrf"),
+    "auto": ("exact", "cer", "wer", "bleu", "chrf"),
 }
 """Task → the metrics that its literature reports."""
 
@@ -50,6 +50,10 @@ MIN_SHARE_OF_SPACES = 0.05
 """Below this share of lines with spaces, words are not separated."""
 
 
+MAX_SPACED_LENGTH = 1.5
+"""Up to this mean length of a word, spaces separate characters."""
+
+
 def label(name: str) -> str:
     """Return how papers write a metric: `bleu:zh` is BLEU (zh)."""
     base, _, variant = name.partition(":")
@@ -69,19 +73,24 @@ def with_task(name: str, task: str) -> str:
 
 
 def metrics_of(task: str, references: Sequence[Sequence[str]] = ()) -> list[str]:
-    """Return the metrics of a task; BLEU has the tokenizer that the references need."""
-    bleu = _bleu_of(references)
-    names = (with_task(name, task) for name in METRICS_OF_TASK[task])
-    return [bleu if name == "bleu" else name for name in names]
-
-
-def _bleu_of(references: Sequence[Sequence[str]]) -> str:
+    """Return the metrics of a task; BLEU and CER get the tokenizer that the references need."""
     lines = list(islice(chain.from_iterable(references), SAMPLE_LINES))
+    variants = {"bleu": _bleu_of(lines), "cer": _cer_of(lines)}
+    return [variants.get(name, with_task(name, task)) for name in METRICS_OF_TASK[task]]
+
+
+def _bleu_of(lines: Sequence[str]) -> str:
     spaced = sum(" " in line.strip() for line in lines)
     if not lines or spaced >= MIN_SHARE_OF_SPACES * len(lines):
         return "bleu"
     letters = [x for x in "".join(lines) if x.isalpha()]
     return "bleu:zh" if 2 * sum(map(is_chinese, letters)) > len(letters) else "bleu:char"
+
+
+def _cer_of(lines: Sequence[str]) -> str:
+    words = [word for line in lines for word in line.split()]
+    is_spaced = len(words) > len(lines) and sum(map(len, words)) <= MAX_SPACED_LENGTH * len(words)
+    return "cer:spaced" if is_spaced else "cer"
 
 
 def is_chinese(letter: str) -> bool:

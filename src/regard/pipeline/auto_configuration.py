@@ -75,8 +75,6 @@ def auto_configure(
     if wrong := [section for section in explicit if not isinstance(explicit[section], dict)]:
         raise ConfigError("settings", [messages.not_a_section(x, explicit[x]) for x in wrong])
     tree = {section: dict(explicit.get(section, {})) for section in (*SECTIONS, *explicit)}
-    if tree["data"].get("task") == "auto":
-        del tree["data"]["task"]
     reasons = [
         setting
         for section, rules in (("text", text_rules), ("data", _data_rules))

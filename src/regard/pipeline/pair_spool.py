@@ -26,9 +26,9 @@ class SpooledBlock(NamedTuple):
     pairs: PairBlock
     hashes: Hashes
 
-    def split(self, threshold: int, hashes: Hashes) -> tuple[PairBlock, PairBlock]:
+    def split(self, threshold: int, hashes: Hashes | None = None) -> tuple[PairBlock, PairBlock]:
         """Return the pairs to train on, and those below the threshold, which are held out."""
-        held_out = hashes < np.uint64(threshold)
+        held_out = (self.hashes if hashes is None else hashes) < np.uint64(threshold)
         if not held_out.any():
             return self.pairs, PairBlock([], [])
         return self._select(~held_out), self._select(held_out)

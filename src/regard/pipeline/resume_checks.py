@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from regard import __version__
-from regard.config.toml import Tree, differences, merge_trees, settings_from
+from regard.config.toml import Tree, differences, merge_trees, settings_from, to_tree
 from regard.errors import ConfigError
 from regard.kernels import bfloat16_instructions
 from regard.pipeline import messages
@@ -14,6 +14,9 @@ from regard.pipeline.request import TrainRequest
 
 FIXED_SETTINGS = ("data.", "text.", "model.", "train.metric:", "train.optimizer:")
 """Settings on which the weights, the encoded pairs, the score or the optimizer state depend."""
+
+KEPT_CHOICES = {"train": ("metric", "precision"), "search": ("same_length",)}
+"""Automatic settings that a resumed run keeps, besides those of the pairs and their tokens."""
 
 
 def environment(device: torch.device, precision: str) -> dict[str, Any]:
@@ -39,13 +42,15 @@ def started_on_gpu(old_recipe: dict[str, Any] | None) -> bool | None:
     return None if old_recipe is None else old_recipe["environment"]["device"].startswith("cuda")
 
 
-def keep_precision(old_recipe: dict[str, Any] | None, settings: Tree) -> Tree:
-    """Fill in the precision that the run began with; another CPU may have another default."""
+def keep_choices(old_recipe: dict[str, Any] | None, settings: Tree) -> Tree:
+    """Fill in what was chosen when the run began; another CPU or version may choose otherwise."""
     if old_recipe is None:
         return settings
-    return merge_trees(
-        {"train": {"precision": old_recipe["settings"]["train"]["precision"]}}, settings
-    )
+    old = to_tree(settings_from(old_recipe["settings"]))
+    kept: Tree = {section: old[section] for section in ("data", "text")}
+    for section, names in KEPT_CHOICES.items():
+        kept[section] = {name: old[section][name] for name in names}
+    return merge_trees(kept, settings)
 
 
 def check_same_run(

@@ -11,6 +11,7 @@ import torch
 
 from regard.config.toml import to_toml, to_tree
 from regard.errors import ModelFileError
+from regard.metrics.tasks import label
 from regard.models.seq2seq import Seq2Seq
 from regard.pipeline import messages
 from regard.pipeline.configuration import RunConfiguration, configure
@@ -143,7 +144,9 @@ def _train(
     translator = validator.score_final_model(summary, folder.path)
     if request.out is not None:
         translator.save(request.out)
-        scores = ", ".join(f"{s['name']} {s['value']:.2f}" for s in translator.summary["scores"])
+        scores = ", ".join(
+            f"{label(s['name'])} {s['value']:.2f}" for s in translator.summary["scores"]
+        )
         log(f"saved {request.out}; validation sources {len(data.dev):,}: {scores}")
     return TrainOutcome(translator, None)
 

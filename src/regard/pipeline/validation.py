@@ -18,6 +18,7 @@ from regard.errors import InputError
 from regard.inference.fixed_row_matmul import tile_rows
 from regard.metrics.corpus_scores import LOWER_IS_BETTER, evaluate
 from regard.metrics.line_statistics import edit_statistics
+from regard.metrics.tasks import metrics_of, with_task
 from regard.models.seq2seq import Seq2Seq
 from regard.pipeline import messages
 from regard.pipeline.preprocessing import TrainingData, write_text
@@ -25,8 +26,8 @@ from regard.saved_model import SavedModel
 from regard.training.progress_report import ValidationResult, ValidationSample
 from regard.translator import Translation, Translator
 
-FINAL_METRICS = ("exact", "cer", "wer", "bleu", "chrf")
-"""Metrics of a finished model, without TER, which can take minutes."""
+SLOW_METRICS = {"ter"}
+"""Metrics that can take minutes; the score of a finished run leaves them out."""
 
 TRIAL_TOKENS = 16
 """Tokens of each line that are decoded for an estimate of a validation's time."""
@@ -46,7 +47,8 @@ class Validator:
     def __init__(
         self, saved: SavedModel, training_data: TrainingData, num_validations: int = 0
     ) -> None:
-        self.metric = saved.settings.train.metric
+        self.task = saved.settings.data.task
+        self.metric = with_task(saved.settings.train.metric, self.task)
         self.higher_is_better = self.metric not in {*LOWER_IS_BETTER, "loss"}
         self.batch_tokens = saved.settings.train.batch_tokens
         self.training_data = training_data
@@ -103,9 +105,8 @@ class Validator:
         """
         translations = self.translator.translate([source for source, _ in self.training_data.dev])
         references = [targets for _, targets in self.training_data.dev]
-        scores = evaluate(
-            [translation.text for translation in translations], references, FINAL_METRICS
-        )
+        names = [name for name in metrics_of(self.task, references) if name not in SLOW_METRICS]
+        scores = evaluate([translation.text for translation in translations], references, names)
         summary = training_summary | {"scores": [score.to_json() for score in scores]}
         write_text(folder / "dev.jsonl", "".join(_dev_lines(translations, references)))
         write_text(folder / "summary.json", json.dumps(summary, sort_keys=True) + "\n")
