@@ -202,6 +202,8 @@ def too_few(profile: CorpusProfile, *, dev: bool) -> str | None:
     """Say that there are too few pairs, if so; `dev` says that others are for validation."""
     if profile.sources >= (1 if dev else 2):
         return None
+    if profile.has_groups and profile.pairs:
+        return messages.nothing_to_split("group")
     return messages.too_few_pairs(profile.pairs, profile.sources)
 
 

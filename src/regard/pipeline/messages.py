@@ -86,6 +86,12 @@ def too_few_pairs(pairs: int, sources: int) -> str:
     )
 
 
+MEANING_OF_WER = (
+    "train.metric = wer is the share of wrong words with data.task = g2p. In earlier versions it "
+    "was the rate of wrong phones, which is train.metric = per."
+)
+
+
 def nothing_to_split(rule: str) -> str:
     """Refuse to hold out everything."""
     same = {"lemma": "lemma", "near_duplicates": "source, up to case, digits and punctuation"}

@@ -14,6 +14,7 @@ from regard.errors import ModelFileError
 from regard.metrics.tasks import label
 from regard.models.seq2seq import Seq2Seq
 from regard.pipeline import messages
+from regard.pipeline.auto_tokenizers import section_of
 from regard.pipeline.configuration import RunConfiguration, configure
 from regard.pipeline.input_pairs import InputPairs, read_input_pairs
 from regard.pipeline.output_checks import check_overwrite, check_writable, new_folder
@@ -188,6 +189,10 @@ def _summary(
 
 
 def _log_configuration(configuration: RunConfiguration, request: TrainRequest, log: Log) -> None:
+    settings = configuration.settings
+    explicit = section_of(request.settings, "train").get("metric")
+    if (explicit, settings.data.task) == ("wer", "g2p"):
+        log(messages.MEANING_OF_WER)
     if configuration.automatic.reasons:
         log("automatic settings:")
     for setting in configuration.automatic.reasons:

@@ -102,14 +102,14 @@ def _sides(profile: CorpusProfile) -> tuple[SideProfile, SideProfile]:
 
 
 def _shared_letters(profile: CorpusProfile) -> float:
-    """Return the share of letters that are in the alphabets of both sides."""
+    """Return the share of letters that are in the alphabets of both sides; 1 without letters."""
     letters = [{x for x in side.characters if x.isalpha()} for side in _sides(profile)]
     counts = profile.source.characters + profile.target.characters
     shared, total = (
         sum(counts[x] for x in letters)
         for letters in (letters[0] & letters[1], letters[0] | letters[1])
     )
-    return shared / total if total else 1.0
+    return shared / total if all(letters) else 1.0
 
 
 def _is_chinese(side: SideProfile) -> bool:
