@@ -91,8 +91,8 @@ def evaluate(
     from regard.metrics.tasks import metrics_of, with_task
     from regard.translator import load
 
-    names = None if metrics is None else [name.strip() for name in metrics.split(",")]
-    corpus_scores.check_names(names or ())
+    named = [] if metrics is None else [name.strip() for name in metrics.split(",")]
+    corpus_scores.check_names(named)
     if alignments is not None:
         if ensemble or each_line:
             raise ConfigError("evaluate", [messages.flags_with_alignments()])
@@ -105,16 +105,12 @@ def evaluate(
     pairs_source = options.pairs_source(pairs, source, target, columns)
     test_set = _TestSet(pairs_source, normalization, each_line=each_line)
     outputs = [_outputs(translator, test_set.sources, search) for translator in translators]
-    recipe = _search_recipe(translators, search) | {
-        "lines": len(test_set.sources),
-        "each_line": each_line,
-    }
-    recipe |= {"pairs": test_set.fingerprint, "normalization": normalization}
+    recipe = _search_recipe(translators, search)
+    recipe |= {"lines": len(test_set.sources), "each_line": each_line}
     task = test_set.task_of(translators[0])
-    recipe |= {"task": task}
-    if names is None:
-        names = metrics_of(task, test_set.references)
-    names = [with_task(name, task) for name in names]
+    recipe |= {"pairs": test_set.fingerprint, "normalization": normalization, "task": task}
+    named = named or metrics_of(task, test_set.references)
+    names = [with_task(name, task) for name in named]
     if len(groups) == 1:
         name = " + ".join(model.name for model in models)
         recipe = {"model": name} | recipe

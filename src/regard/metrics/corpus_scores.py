@@ -147,10 +147,10 @@ def statistics(name: str, outputs: Outputs, references: References) -> Statistic
             return line_statistics.distance_statistics(name, outputs, references)
         case "wer" if name == "wer:line":
             return line_statistics.mismatch_statistics("wer", outputs, references)
-        case shown:
+        case base:
             units = {"cer": "character", "cer:spaced": "spaced.character", "per": "phone"}
             unit = units.get(name, "word")
-            return line_statistics.edit_statistics(shown, unit, outputs, references)
+            return line_statistics.edit_statistics(base, unit, outputs, references)
 
 
 def _score(name: str, outputs: Outputs, references: References) -> MetricScore:

@@ -18,9 +18,9 @@ class _Folding(dict[int, str | None]):
     def __missing__(self, code: int) -> str | None:
         category = unicodedata.category(chr(code))
         # a line end stays between lines
-        folded = (
-            "0" if category == "Nd" else chr(code) if category[0] in "LMN" or code == 10 else None
-        )
+        folded = chr(code) if category[0] in "LMN" or code == ord("\n") else None
+        if category == "Nd":
+            folded = "0"
         self[code] = folded
         return folded
 

@@ -22,7 +22,7 @@ from regard.errors import DataError, unwritable
 from regard.pipeline import messages
 from regard.pipeline.input_pairs import InputPairs
 from regard.pipeline.token_spool import TokenSpool
-from regard.pipeline.train_dev_split import Split
+from regard.pipeline.train_dev_split import TrainDevSplit
 from regard.pipeline.warm_start import WarmStart
 from regard.text.subwords import train_subwords
 from regard.text.text_processor import TextProcessor
@@ -54,7 +54,7 @@ class TrainingData:
 def preprocess(
     folder: Path, pairs: InputPairs, settings: Settings, warm_start: WarmStart | None = None
 ) -> TrainingData:
-    """Split, build vocabularies and encode into a folder; or open the data that match already."""
+    """TrainDevSplit, build vocabularies and encode into a folder; or open the data that match already."""
     recipe, metadata_path = _recipe(pairs, settings, warm_start), folder / "prepared.json"
     metadata = _read_metadata(metadata_path)
     if metadata is not None and metadata.get("recipe") == recipe:
@@ -75,7 +75,7 @@ def _encode(
     recipe: dict[str, Any],
     warm_start: WarmStart | None,
 ) -> TrainingData:
-    split = Split(pairs, settings)
+    split = TrainDevSplit(pairs, settings)
     tokenizers = _make_tokenizers(split, settings, warm_start)
     indexers = _make_indexers(tokenizers, shared=settings.text.shared_vocabulary)
     max_lengths = settings.data.max_source_length, settings.data.max_target_length
@@ -119,7 +119,7 @@ def _encode(
 
 
 def _make_tokenizers(
-    split: Split, settings: Settings, warm_start: WarmStart | None
+    split: TrainDevSplit, settings: Settings, warm_start: WarmStart | None
 ) -> tuple[Tokenizer, Tokenizer]:
     """Return both tokenizers, trained on the training pairs or those of an older model."""
     text = settings.text

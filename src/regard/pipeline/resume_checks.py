@@ -47,10 +47,10 @@ def keep_choices(old_recipe: dict[str, Any] | None, settings: Tree) -> Tree:
     if old_recipe is None:
         return settings
     old = to_tree(settings_from(old_recipe["settings"]))
-    kept: Tree = {section: old[section] for section in ("data", "text")}
+    choices: Tree = {section: old[section] for section in ("data", "text")}
     for section, names in KEPT_CHOICES.items():
-        kept[section] = {name: old[section][name] for name in names}
-    return merge_trees(kept, settings)
+        choices[section] = {name: old[section][name] for name in names}
+    return merge_trees(choices, settings)
 
 
 def check_same_run(

@@ -17,7 +17,7 @@ from regard.pipeline.tag_profile import split_tags
 
 
 @final
-class Split:
+class TrainDevSplit:
     """Training and validation pairs; both can be read several times."""
 
     def __init__(self, pairs: InputPairs, settings: Settings) -> None:

@@ -45,6 +45,11 @@ def spelled(rng):
     return word.replace("k", "c").replace("u", "v"), word
 
 
+def old_line(rng):
+    line = english(rng)
+    return line.replace("s", "\N{LATIN SMALL LETTER LONG S}"), line
+
+
 def phones(rng):
     word = "".join(rng.choices("abdeiklmnorstu", k=rng.randint(4, 9)))
     return word, " ".join(word.upper())
@@ -78,7 +83,7 @@ TABLE = {
         "characters", "whitespace", "transliteration", "source", "accuracy", False),
     "old spellings": (drawn(spelled),
         "characters", "characters", "normalization", "source", "accuracy", True),
-    "old lines": (drawn(lambda rng: (lambda x: (x.replace("s", "\N{LATIN SMALL LETTER LONG S}"), x))(english(rng))),
+    "old lines": (drawn(old_line),
         "words", "words", "normalization", "near_duplicates", "cer", False),
     "couplets": (drawn(couplet),
         "characters", "characters", "translation", "near_duplicates", "chrf", True),
@@ -88,7 +93,7 @@ TABLE = {
         "words", "characters", "translation", "near_duplicates", "chrf", False),
     "dates": ([("2 January 2020", "2020-01-02"), ("31 May 1999", "1999-05-31")],
         "characters", "characters", "other", "source", "accuracy", False),
-    "templates": ([(f"our meeting begins at {n}", f"das Treffen beginnt um {n}") for n in range(99)],
+    "templates": ([(f"our meeting begins at {n}", f"wir beginnen um {n} Uhr") for n in range(99)],
         "words", "words", "translation", "source", "chrf", False),
 }  # fmt: skip
 

@@ -13,7 +13,7 @@ from regard.models import preset
 from regard.pipeline.input_pairs import InputPairs, read_pairs
 from regard.pipeline.near_duplicates import near_duplicate_keys
 from regard.pipeline.pairs_source import PairsSource
-from regard.pipeline.train_dev_split import Split
+from regard.pipeline.train_dev_split import TrainDevSplit
 
 BUNDLES = ["N;NOM(SG)", "N;NOM(PL)", "N;ACC(SG;PSS(1,SG))", "N;DAT(PL)", "N;GEN(SG)"]
 LEMMAS = [f"{a}{b}" for a in "abcdefghij" for b in "klmnopqrst"]
@@ -25,7 +25,7 @@ def split(pairs, **sections):
     tree = to_tree(Settings(model=preset("bahdanau2015")(**TINY)))
     for section, settings in sections.items():
         tree[section] |= settings
-    parts = Split(InputPairs(read_pairs(source, "NFC"), None), settings_from(tree))
+    parts = TrainDevSplit(InputPairs(read_pairs(source, "NFC"), None), settings_from(tree))
     train = [pair for block in parts.train() for pair in block.pairs()]
     return train, list(parts.dev()), parts
 
@@ -134,3 +134,15 @@ def test_training_says_what_is_held_out(tmp_path, capfd):
     assert (model.settings.data.task, model.settings.train.metric) == ("inflection", "accuracy")
     assert [x["name"] for x in model.summary["scores"]] == ["accuracy", "levenshtein"]
     assert "Levenshtein distance" in said
+
+
+def test_an_older_meaning_of_wer_is_named(capfd):
+    words = [
+        ("".join(sorted(word)), " ".join(word)) for word in ("cab", "dab", "bad", "fad", "ace")
+    ]
+    quick(words, quiet=False, train={"metric": "wer"})
+    assert "train.metric = wer is the share of wrong words" in capfd.readouterr().err
+    quick(words, quiet=False)
+    said = capfd.readouterr().err
+    assert "train.metric = wer: the share of wrong words" in said
+    assert "earlier versions" not in said
