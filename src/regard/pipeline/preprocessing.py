@@ -54,7 +54,7 @@ class TrainingData:
 def preprocess(
     folder: Path, pairs: InputPairs, settings: Settings, warm_start: WarmStart | None = None
 ) -> TrainingData:
-    """TrainDevSplit, build vocabularies and encode into a folder; or open the data that match already."""
+    """Split, build vocabularies and encode into a folder; or open the data that match already."""
     recipe, metadata_path = _recipe(pairs, settings, warm_start), folder / "prepared.json"
     metadata = _read_metadata(metadata_path)
     if metadata is not None and metadata.get("recipe") == recipe:

@@ -5,6 +5,7 @@ together. It is inferred from the profile of the pairs and their tokenizers.
 """
 
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -102,14 +103,16 @@ def _sides(profile: CorpusProfile) -> tuple[SideProfile, SideProfile]:
 
 
 def _shared_letters(profile: CorpusProfile) -> float:
-    """Return the share of letters that are in the alphabets of both sides; 1 without letters."""
-    letters = [{x for x in side.characters if x.isalpha()} for side in _sides(profile)]
-    counts = profile.source.characters + profile.target.characters
-    shared, total = (
-        sum(counts[x] for x in letters)
-        for letters in (letters[0] & letters[1], letters[0] | letters[1])
-    )
-    return shared / total if all(letters) else 1.0
+    """Return the share of letters that both sides have, in either case; 1 without letters."""
+    counts: Counter[str] = Counter()
+    alphabets = []
+    for side in _sides(profile):
+        letters = [x for x in side.characters if x.isalpha()]
+        alphabets.append({x.casefold() for x in letters})
+        for letter in letters:
+            counts[letter.casefold()] += side.characters[letter]
+    shared = sum(counts[letter] for letter in alphabets[0] & alphabets[1])
+    return shared / counts.total() if all(alphabets) else 1.0
 
 
 def _is_chinese(side: SideProfile) -> bool:

@@ -91,6 +91,8 @@ TABLE = {
         "characters", "words", "translation", "near_duplicates", "chrf", False),
     "English to Chinese": (drawn(lambda rng: (english(rng, 14), chinese(rng, 20))),
         "words", "characters", "translation", "near_duplicates", "chrf", False),
+    "capital letters": ([(x, x.upper()) for x in LEMMAS],
+        "characters", "characters", "other", "source", "accuracy", False),
     "dates": ([("2 January 2020", "2020-01-02"), ("31 May 1999", "1999-05-31")],
         "characters", "characters", "other", "source", "accuracy", False),
     "templates": ([(f"our meeting begins at {n}", f"wir beginnen um {n} Uhr") for n in range(99)],
