@@ -37,7 +37,7 @@ MAY_IMPORT = {
     "text": set(),
     "data": {"text"},
     "metrics": set(),
-    "viz": set(),
+    "viz": {"metrics"},
     "inference": {"models", "encoders", "decoders", "nn", "kernels"},
     "search": {"config", "inference", "models"},
     "plugins": {"search"},

@@ -19,6 +19,24 @@ TokenizerName = Literal["characters", "words", "whitespace", "tagged", "phonemes
 RENAMED_TOKENIZERS = {"symbols": "whitespace", "sounds": "phonemes"}
 """Name of a tokenizer in an earlier version → its name today."""
 
+TaskName = Literal[
+    "auto",
+    "g2p",
+    "inflection",
+    "transliteration",
+    "normalization",
+    "transcription",
+    "translation",
+    "other",
+]
+"""What pairs are: a task has metrics of its own. auto: it is not known yet."""
+
+TagPosition = Literal["last", "first"]
+"""Where the tags of a tagged line stand: in its last or in its first word."""
+
+TAG_SEPARATORS = ";|,/(){}[]"
+"""Signs at which UniMorph and other schemes split the tags of a word."""
+
 UnknownMode = Literal["copy", "mark"]
 """What stands for an unknown token: the source token with the most attention, or a mark."""
 
@@ -32,6 +50,13 @@ MAX_CHARACTERS = 80
 def names_of(choice: Any) -> tuple[str, ...]:
     """Return the names of a choice that is declared here."""
     return get_args(choice)
+
+
+def are_tag_separators(text: object) -> bool:
+    """Whether each character can separate tags: neither a letter, a digit nor a space."""
+    return (
+        isinstance(text, str) and bool(text) and not any(x.isalnum() or x.isspace() for x in text)
+    )
 
 
 def either(names: Iterable[str]) -> str:

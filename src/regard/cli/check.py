@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from regard.cli import options
-from regard.cli.options import ColumnNames, Pairs, SourceFile, TargetFile, choice, file_option
+from regard.cli.options import (
+    ColumnNames,
+    GroupBy,
+    Pairs,
+    SourceFile,
+    TargetFile,
+    choice,
+    file_option,
+)
 
 if TYPE_CHECKING:
     from regard.data.pairs import Pair
@@ -28,6 +36,7 @@ def check(
     source: SourceFile = None,
     target: TargetFile = None,
     columns: ColumnNames = None,
+    group_by: GroupBy = None,
     format_: Annotated[str, choice("format", "Output format.", "text", "json")] = "text",
 ) -> None:
     """Report on a file of pairs before training.
@@ -43,7 +52,7 @@ def check(
     from regard.pipeline.training_time import estimate_training_seconds
     from regard.training.estimate import format_duration
 
-    pairs_source = options.pairs_source(pairs, source, target, columns)
+    pairs_source = options.pairs_source(pairs, source, target, columns, group_by)
     text_columns = pairs_source.columns
     parsed_columns = None if text_columns is None else Columns.parse(text_columns)
     dev_pairs = None if dev is None else list(read_pairs(str(dev), columns=parsed_columns))

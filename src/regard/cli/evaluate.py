@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from regard.pipeline.pairs_source import PairsSource
     from regard.translator import Translator
 
-METRICS = "bleu,chrf,ter,exact,cer,wer"
-
 Files = Annotated[
     list[Path],
     file_argument(
@@ -39,11 +37,12 @@ Files = Annotated[
     ),
 ]
 Names = Annotated[
-    str,
+    str | None,
     typer.Option(
         metavar="NAME,…",
-        help="Metrics: bleu, chrf, ter, exact, cer, wer, per; bleu:none, bleu:char, bleu:zh and "
-        "bleu:intl are BLEU with another tokenizer.",
+        help="Metrics: accuracy, levenshtein, cer, wer, per, bleu, chrf, ter; bleu:none, "
+        "bleu:char, bleu:zh and bleu:intl are BLEU with another tokenizer. Default: those of the "
+        "model's task, data.task.",
     ),
 ]
 Ensemble = Annotated[bool, typer.Option("--ensemble", help="Evaluate all models as one ensemble.")]
@@ -73,7 +72,7 @@ def evaluate(
     source: SourceFile = None,
     target: TargetFile = None,
     columns: ColumnNames = None,
-    metrics: Names = METRICS,
+    metrics: Names = None,
     alignments: GoldFile = None,
     ensemble: Ensemble = False,
     each_line: EachLine = False,
@@ -89,10 +88,11 @@ def evaluate(
     """
     from regard.metrics import corpus_scores
     from regard.metrics.paired_bootstrap import paired_bootstrap
+    from regard.metrics.tasks import metrics_of, with_task
     from regard.translator import load
 
-    names = [name.strip() for name in metrics.split(",")]
-    corpus_scores.check_names(names)
+    named = [] if metrics is None else [name.strip() for name in metrics.split(",")]
+    corpus_scores.check_names(named)
     if alignments is not None:
         if ensemble or each_line:
             raise ConfigError("evaluate", [messages.flags_with_alignments()])
@@ -105,11 +105,12 @@ def evaluate(
     pairs_source = options.pairs_source(pairs, source, target, columns)
     test_set = _TestSet(pairs_source, normalization, each_line=each_line)
     outputs = [_outputs(translator, test_set.sources, search) for translator in translators]
-    recipe = _search_recipe(translators, search) | {
-        "lines": len(test_set.sources),
-        "each_line": each_line,
-    }
-    recipe |= {"pairs": test_set.fingerprint, "normalization": normalization}
+    recipe = _search_recipe(translators, search)
+    recipe |= {"lines": len(test_set.sources), "each_line": each_line}
+    task = test_set.task_of(translators[0])
+    recipe |= {"pairs": test_set.fingerprint, "normalization": normalization, "task": task}
+    named = named or metrics_of(task, test_set.references)
+    names = [with_task(name, task) for name in named]
     if len(groups) == 1:
         name = " + ".join(model.name for model in models)
         recipe = {"model": name} | recipe
@@ -160,7 +161,7 @@ def _print_alignments(files: list[Path], gold: Path, format_: str, device: str) 
         return
     print(
         options.table(
-            ("metric", files[0].name, "better is"), ("aer", f"{score.value:.2f}", "lower")
+            ("metric", files[0].name, "better is"), ("AER", f"{score.value:.2f}", "lower")
         )
     )
     print(f"{len(golds):,} lines, {skipped_links:,} links past the end of a line skipped")
@@ -202,6 +203,17 @@ class _TestSet:
         # duplicate pairs are one reference
         self.references = [list(dict.fromkeys(answers)) for answers in by_source.values()]
         self.fingerprint = profile.fingerprint
+        self.profile = profile
+
+    def task_of(self, translator: "Translator") -> str:
+        """Return the task of a model; the pairs tell that of a model from an earlier version."""
+        from regard.config.toml import to_tree
+        from regard.pipeline.task_inference import infer_task
+
+        task = translator.settings.data.task
+        if task != "auto":
+            return task
+        return infer_task(self.profile, to_tree(translator.settings)["text"]).name
 
 
 def _print(scored: "list[MetricScore]", recipe: dict[str, Any], format_: str) -> None:
@@ -209,11 +221,18 @@ def _print(scored: "list[MetricScore]", recipe: dict[str, Any], format_: str) ->
         scores = [score.to_json() for score in scored]
         print(json.dumps(recipe | {"scores": scores}, ensure_ascii=False))
         return
+    from regard.metrics.tasks import label, meaning
+
     rows = [
-        (score.name, f"{score.value:.2f}", "higher" if score.higher_is_better else "lower")
+        (
+            label(score.name),
+            f"{score.value:.2f}",
+            "higher" if score.higher_is_better else "lower",
+            meaning(score.name, score.signature),
+        )
         for score in scored
     ]
-    print(options.table(("metric", recipe["model"], "better is"), *rows))
+    print(options.table(("metric", recipe["model"], "better is", "what it is"), *rows))
     _print_recipe(recipe, {score.name: score.signature for score in scored})
 
 
@@ -224,19 +243,30 @@ def _print_comparison(
         compared = [comparison.to_json() for comparison in comparisons]
         print(json.dumps(recipe | {"comparisons": compared}, ensure_ascii=False))
         return
+    from regard.metrics.tasks import label, meaning
+
     rows = [
         (
-            comparison.name,
+            label(comparison.name),
             f"{comparison.value_a:.2f}",
             f"{comparison.value_b:.2f}",
             f"{comparison.value_b - comparison.value_a:+.2f}",
             f"{comparison.interval[0]:+.2f} … {comparison.interval[1]:+.2f}",
             f"{comparison.p_value:.3f}",
             "higher" if comparison.higher_is_better else "lower",
+            meaning(comparison.name, comparison.signature),
         )
         for comparison in comparisons
     ]
-    head = ("metric", *recipe["models"], "difference", "95 % interval", "p", "better is")
+    head = (
+        "metric",
+        *recipe["models"],
+        "difference",
+        "95 % interval",
+        "p",
+        "better is",
+        "what it is",
+    )
     print(options.table(head, *rows))
     _print_recipe(recipe, {comparison.name: comparison.signature for comparison in comparisons})
 
@@ -250,7 +280,7 @@ def _print_recipe(recipe: dict[str, Any], signatures: dict[str, str]) -> None:
     unit = "lines" if recipe["each_line"] else "sources"
     print(
         f"{recipe['lines']:,} {unit}, beam size {beams}, length penalty {penalties}, stop "
-        f"{stops}, pairs {recipe['pairs'][:16]}, {recipe['normalization']}"
+        f"{stops}, pairs {recipe['pairs'][:16]}, {recipe['normalization']}, task {recipe['task']}"
     )
     for name, signature in signatures.items():
         print(f"{name}: {signature}")

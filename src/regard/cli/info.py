@@ -52,6 +52,7 @@ def _facts(saved: "SavedModel") -> dict[str, Any]:
 
     tree = to_tree(saved.settings)
     return {
+        "task": tree["data"]["task"],
         "encoder": tree["model"]["encoder"]["kind"],
         "decoder": tree["model"]["decoder"]["kind"],
         "parameters": sum(parameter.numel() for parameter in saved.model.parameters()),
@@ -64,6 +65,8 @@ def _facts(saved: "SavedModel") -> dict[str, Any]:
 
 
 def _rows(saved: "SavedModel") -> Iterator[str]:
+    from regard.metrics.tasks import label, meaning
+
     summary = dict(saved.summary)
     scores = summary.pop("scores", [])
     examples = summary.pop("examples", [])
@@ -73,7 +76,10 @@ def _rows(saved: "SavedModel") -> Iterator[str]:
         pair = f"{example['source']} → {example['target']}"
         yield f"{'example':<16}{_printable(pair)}"
     for score in scores:
-        yield f"{score['name']:<16}{score['value']:.2f}  ({_printable(score['signature'])})"
+        name, signature = str(score["name"]), str(score["signature"])
+        value = f"{score['value']:.2f}  {meaning(name, signature)}"
+        yield f"{_printable(label(name)):<{max(16, len(label(name)) + 2)}}{value.rstrip()}"
+        yield f"{'':<16}{_printable(signature)}"
 
 
 def _printable(value: object) -> str:

@@ -225,6 +225,14 @@ ColumnNames = Annotated[
         help="TSV columns of each side, counted from 1, such as source=1,3 target=2.",
     ),
 ]
+GroupBy = Annotated[
+    str | None,
+    typer.Option(
+        "--group-by",
+        metavar="COLUMN",
+        help="Hold out pairs with equal text in this column together, such as the lemma's.",
+    ),
+]
 Model = Annotated[Path, file_argument("MODEL", "A model file.")]
 Device = Annotated[str, setting(TrainConfig, "device", "NAME")]
 Import = Annotated[
@@ -241,7 +249,11 @@ Import = Annotated[
 
 
 def pairs_source(
-    pairs: Path | None, source: Path | None, target: Path | None, columns: tuple[str, str] | None
+    pairs: Path | None,
+    source: Path | None,
+    target: Path | None,
+    columns: tuple[str, str] | None,
+    group_by: str | None = None,
 ) -> "PairsSource":
     """Return the source of the pairs; refuse if there is none."""
     from regard.pipeline.pairs_source import PairsSource
@@ -252,7 +264,7 @@ def pairs_source(
     paths = (None if file is None else str(file) for file in (pairs, source, target))
     pairs_path, source_path, target_path = paths
     column_names = None if columns is None else " ".join(columns)
-    return PairsSource(pairs_path, source_path, target_path, column_names)
+    return PairsSource(pairs_path, source_path, target_path, column_names, group_by=group_by)
 
 
 def pairs_arguments(source: "PairsSource") -> list[object]:
@@ -260,7 +272,8 @@ def pairs_arguments(source: "PairsSource") -> list[object]:
     arguments: list[object] = [] if source.pairs is None else [source.pairs]
     for name, path in (("--source", source.source), ("--target", source.target)):
         arguments += [] if path is None else [name, path]
-    return arguments + ([] if source.columns is None else ["--columns", *source.columns.split()])
+    arguments += [] if source.columns is None else ["--columns", *source.columns.split()]
+    return arguments + ([] if source.group_by is None else ["--group-by", source.group_by])
 
 
 def shorten(text: str, cells: int = 60) -> str:

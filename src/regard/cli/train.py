@@ -12,6 +12,7 @@ import typer
 from regard.cli import options
 from regard.cli.options import (
     ColumnNames,
+    GroupBy,
     Import,
     Pairs,
     SourceFile,
@@ -65,6 +66,7 @@ def train(
     source: SourceFile = None,
     target: TargetFile = None,
     columns: ColumnNames = None,
+    group_by: GroupBy = None,
     preset: Preset = None,
     paper_sizes: PaperSizes = False,
     out: Out = None,
@@ -92,7 +94,7 @@ def train(
     started = time.monotonic()
     from regard.pipeline import TrainRequest
 
-    pairs_source = options.pairs_source(pairs, source, target, columns)
+    pairs_source = options.pairs_source(pairs, source, target, columns, group_by)
     train_settings = options.parse_settings(seed=seed, max_steps=max_steps, max_minutes=max_minutes)
     train_settings |= {} if freeze is None else {"freeze": freeze.split(",")}
     train_settings |= {} if device is None else {"device": device}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from regard.choices import either, wrong_value
+from regard.choices import either, printable, wrong_value
 
 
 def unknown_setting(name: str, suggestions: Iterable[str] = (), *, noun: str = "setting") -> str:
@@ -122,3 +122,9 @@ def not_an_assignment(assignment: str) -> str:
 def not_a_section(assignment: str, outer: str, instead: str) -> str:
     """Say that an assignment uses a setting as a section."""
     return f"{assignment} is refused: {outer} is not a section. Write {instead}."
+
+
+def wrong_tag_separators(separators: str) -> str:
+    """Say that tags cannot be split at these characters."""
+    text = printable(separators)
+    return wrong_value("tag_separators", text, "signs that are not letters, digits or spaces")

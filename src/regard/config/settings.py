@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from regard import extensions
-from regard.choices import Normalization, SourceCase
+from regard.choices import Normalization, SourceCase, TagPosition, TaskName, are_tag_separators
 from regard.config import messages
 from regard.config.checks import above, are_valid, at_least, at_most, refuse
 from regard.config.model import DECODERS, ENCODERS, DecoderConfig, EncoderConfig, ModelConfig
@@ -18,7 +18,10 @@ from regard.config.names import ConstraintSetting, TokenizerSetting
 OptimizerName = Literal["adam", "adamw", "adadelta"]
 Part = Literal["embeddings", "encoder", "decoder", "readout"]
 ScheduleName = Literal["constant", "inverse_sqrt", "linear", "cosine"]
-MetricName = Literal["exact", "cer", "wer", "per", "bleu", "chrf", "ter", "loss"]
+MetricName = Literal[
+    "accuracy", "exact", "cer", "wer", "per", "levenshtein", "bleu", "chrf", "ter", "loss"
+]
+SplitRule = Literal["source", "lemma", "near_duplicates", "group"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +53,16 @@ class DataConfig:
     """Maximum number of validation pairs stored in the model file, as examples for the page of
     `regard serve`. 0 stores none."""
 
+    split_by: SplitRule = "source"
+    """What is held out together if no dev file is given, with all of its pairs: a source; the lemma
+    of a tagged source; near_duplicates, sources that differ only in case, punctuation, digits or
+    spaces; or a group, named in a column of the file."""
+
+    task: TaskName = "auto"
+    """Task, which names the metrics: g2p (WER, PER), inflection (accuracy, Levenshtein distance),
+    transliteration (accuracy, CER), normalization and transcription (CER, WER), translation (BLEU,
+    chrF2, TER), other (accuracy, CER). auto infers it from the pairs."""
+
     def __post_init__(self) -> None:
         refuse("data", self)
 
@@ -60,12 +73,18 @@ class TextConfig:
 
     source: TokenizerSetting = "characters"
     """Tokenizer of the source: characters; words; whitespace (split at spaces); tagged
-    (characters, and each `;`-separated tag of the last word); phonemes (split at spaces, then
+    (characters, and each tag of the last or first word); phonemes (split at spaces, then
     each mark behind a letter separately: aː is a and ː); unigram or bpe (subwords learned by
     sentencepiece)."""
 
     target: TokenizerSetting = "characters"
     """Tokenizer of the target."""
+
+    tag_position: TagPosition = "last"
+    """Where the tags of a tagged line stand: in its last or in its first word."""
+
+    tag_separators: str = ";"
+    """Signs at which tags are split, such as `;(,)` for N;ACC(PL;PSS(1,SG))."""
 
     source_vocabulary_size: Annotated[int, at_least(5)] = 8000
     """Maximum size of the source vocabulary. Less frequent tokens are unknown."""
@@ -81,7 +100,12 @@ class TextConfig:
     """Use one vocabulary for source and target."""
 
     def __post_init__(self) -> None:
-        refuse("text", self)
+        refuse("text", self, self._problems())
+
+    def _problems(self) -> Iterator[str]:
+        valid = are_valid(self, "tag_separators")
+        if valid and not are_tag_separators(self.tag_separators):
+            yield messages.wrong_tag_separators(self.tag_separators)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,7 +174,9 @@ class TrainConfig:
     """Which checkpoints to average: the last ones, or those with the best scores."""
 
     metric: MetricName = "exact"
-    """Validation metric for early stopping and for the choice of the best checkpoints."""
+    """Validation metric for early stopping and for the choice of the best checkpoints. wer counts
+    wrong words with the task g2p, and edits of words otherwise; exact is an older name of
+    accuracy."""
 
     freeze: tuple[Part, ...] = ()
     """Parts of the model whose weights stay fixed. Needs a model to start from."""

@@ -5,7 +5,7 @@ without their line numbers.
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, NamedTuple
 
 from regard.data.lines import (
@@ -35,10 +35,18 @@ _NOT_SEPARATORS = bytes(byte for byte in range(256) if byte not in b"\t\n")
 
 
 class PairBlock(NamedTuple):
-    """Neighbouring pairs: the sources, and the target of each."""
+    """Neighbouring pairs: the sources, the target of each, and the group of each if they have one.
+
+    Pairs of one group are held out together.
+    """
 
     sources: list[str]
     targets: list[str]
+    groups: Sequence[str] = ()
+
+    def pairs(self) -> Iterator[tuple[str, str]]:
+        """Yield each source with its target."""
+        return zip(self.sources, self.targets, strict=True)
 
 
 def scan_blocks(
@@ -56,20 +64,26 @@ def scan_blocks(
 
 def group_into_blocks(pairs: Iterable[Pair | DataError]) -> Iterator[PairBlock | DataError]:
     """Group neighbouring pairs into blocks."""
-    block, size = PairBlock([], []), 0
+    block: list[Pair] = []
+    size = 0
     for pair in pairs:
-        full = size >= BLOCK_BYTES or len(block.sources) >= BLOCK_PAIRS
-        if block.sources and (full or isinstance(pair, DataError)):
-            yield block
-            block, size = PairBlock([], []), 0
+        full = size >= BLOCK_BYTES or len(block) >= BLOCK_PAIRS
+        if block and (full or isinstance(pair, DataError)):
+            yield _join(block)
+            block, size = [], 0
         if isinstance(pair, DataError):
             yield pair
         else:
-            block.sources.append(pair.source)
-            block.targets.append(pair.target)
+            block.append(pair)
             size += len(pair.source) + len(pair.target)
-    if block.sources:
-        yield block
+    if block:
+        yield _join(block)
+
+
+def _join(pairs: Sequence[Pair]) -> PairBlock:
+    # all pairs of a file have a group, or none
+    groups = [pair.group for pair in pairs if pair.group is not None]
+    return PairBlock([pair.source for pair in pairs], [pair.target for pair in pairs], groups)
 
 
 def _is_plain(path: AnyPath) -> bool:

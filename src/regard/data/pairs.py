@@ -8,7 +8,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any, TypeVar, final
 
@@ -18,8 +18,10 @@ from regard.errors import ConfigError, DataError
 
 __all__ = ["MAX_CHARACTERS", "Columns", "Pair", "problems", "read_lines", "read_pairs", "scan"]
 
-LineSplitter = Callable[[str], tuple[str, str]]
-"""Splits a line into source and target; a ValueError says why it cannot."""
+Sides = tuple[str, str] | tuple[str, str, str | None]
+
+LineSplitter = Callable[[str], Sides]
+"""Splits a line into source, target and perhaps group; a ValueError says why it cannot."""
 
 T = TypeVar("T")
 
@@ -36,6 +38,8 @@ class Pair:
     target: str
     file: str
     line: int
+    group: str | None = None
+    """Pairs of one group are held out together."""
 
 
 @final
@@ -45,9 +49,11 @@ class Columns:
 
     source: tuple[int, ...]
     target: tuple[int, ...]
+    group: tuple[int, ...] = ()
+    """The columns of which pairs with equal text are held out together."""
 
     def __post_init__(self) -> None:
-        if not (self.source and self.target) or min(self.source + self.target) < 1:
+        if not (self.source and self.target) or min(self.source + self.target + self.group) < 1:
             raise _columns_error(str(self))
 
     @classmethod
@@ -171,8 +177,9 @@ def split_lines(
             continue
         try:
             # a blank line is reported as blank, not as a line without a tab
-            source, target = split(line) if line.strip() else ("", "")
-            yield _make_pair(source, target, name, number)
+            source, target, *group = split(line) if line.strip() else ("", "")
+            pair = _make_pair(source, target, name, number)
+            yield replace(pair, group=group[0] or source) if group else pair
         except ValueError as error:
             yield DataError(name, number, str(error))
 
@@ -217,14 +224,16 @@ def _is_json_pair(line: str) -> bool:
 
 
 def _column_splitter(columns: Columns) -> LineSplitter:
-    last = max(columns.source + columns.target)
+    last = max(columns.source + columns.target + columns.group)
 
-    def split(line: str) -> tuple[str, str]:
+    def split(line: str) -> Sides:
         fields = line.split("\t")
         if len(fields) < last:
             raise ValueError(messages.too_few_columns(len(fields), str(columns), last))
         source = " ".join(fields[number - 1] for number in columns.source)
-        return source, " ".join(fields[number - 1] for number in columns.target)
+        target = " ".join(fields[number - 1] for number in columns.target)
+        group = " ".join(fields[number - 1] for number in columns.group)
+        return (source, target, group.strip()) if columns.group else (source, target)
 
     return split
 

@@ -1,6 +1,6 @@
 """Corpus scores, each with the signature of its computation.
 
-BLEU, chrF and TER are sacrebleu's, to the last digit; exact match and the error rates are our own.
+BLEU, chrF and TER are sacrebleu's, to the last digit; accuracy and the error rates are our own.
 Nothing here normalizes Unicode; case is folded and words are split only if a signature says so.
 """
 
@@ -14,12 +14,18 @@ from regard.errors import ConfigError
 from regard.metrics import line_statistics
 from regard.metrics.line_statistics import Outputs, References, Statistics
 
-LOWER_IS_BETTER = {"ter", "cer", "wer", "per"}
+LOWER_IS_BETTER = {"ter", "cer", "cer:spaced", "wer", "wer:line", "per", "levenshtein"}
+
+UNIT_VARIANTS = (":line", ":spaced")
+"""Variants of a metric that differ only in its unit, which the signature names."""
 
 
 @dataclass(frozen=True)
 class MetricScore:
-    """A score in percent, or on a scale to 100, and how to compute it again."""
+    """A score and how to compute it again: in percent, or on a scale to 100.
+
+    Only the Levenshtein distance is a number of edits.
+    """
 
     name: str
     value: float
@@ -51,14 +57,34 @@ def ter(outputs: Outputs, references: References) -> MetricScore:
     return _score("ter", outputs, references)
 
 
-def exact_match(outputs: Outputs, references: References) -> MetricScore:
+def accuracy(outputs: Outputs, references: References) -> MetricScore:
     """Compute the share of outputs that equal any of their references, in percent."""
+    return _score("accuracy", outputs, references)
+
+
+def exact_match(outputs: Outputs, references: References) -> MetricScore:
+    """Compute the accuracy, under its older name."""
     return _score("exact", outputs, references)
+
+
+def wrong_words(outputs: Outputs, references: References) -> MetricScore:
+    """Compute the word error rate if each line is one word: 100 − accuracy."""
+    return _score("wer:line", outputs, references)
+
+
+def levenshtein_distance(outputs: Outputs, references: References) -> MetricScore:
+    """Compute the mean number of character edits to each line's best reference."""
+    return _score("levenshtein", outputs, references)
 
 
 def character_error_rate(outputs: Outputs, references: References) -> MetricScore:
     """Compute the character edits, in percent of the characters of each line's best reference."""
     return _score("cer", outputs, references)
+
+
+def spaced_character_error_rate(outputs: Outputs, references: References) -> MetricScore:
+    """Compute the character error rate of lines with spaces between characters, without these."""
+    return _score("cer:spaced", outputs, references)
 
 
 def word_error_rate(outputs: Outputs, references: References) -> MetricScore:
@@ -70,7 +96,7 @@ def word_error_rate(outputs: Outputs, references: References) -> MetricScore:
 
 
 def phone_error_rate(outputs: Outputs, references: References) -> MetricScore:
-    """Compute the word error rate, under the name it has if the words are phones."""
+    """Compute the phone edits, in percent of the phones; spaces separate phones."""
     return _score("per", outputs, references)
 
 
@@ -78,13 +104,17 @@ METRICS: dict[str, Callable[[Outputs, References], MetricScore]] = {
     "bleu": bleu,
     "chrf": chrf,
     "ter": ter,
+    "accuracy": accuracy,
     "exact": exact_match,
     "cer": character_error_rate,
     "wer": word_error_rate,
     "per": phone_error_rate,
+    "levenshtein": levenshtein_distance,
 }
 _BY_NAME = METRICS | {
-    f"bleu:{words}": partial(bleu, words=words) for words in ("none", "char", "zh", "intl")
+    "cer:spaced": spaced_character_error_rate,
+    "wer:line": wrong_words,
+    **{f"bleu:{words}": partial(bleu, words=words) for words in ("none", "char", "zh", "intl")},
 }
 
 
@@ -111,17 +141,29 @@ def statistics(name: str, outputs: Outputs, references: References) -> Statistic
     match name.partition(":")[0]:
         case "bleu" | "chrf" | "ter":
             return line_statistics.sacrebleu_statistics(_sacrebleu(name), outputs, references)
-        case "exact":
-            return line_statistics.match_statistics(outputs, references)
-        case _:
-            unit = {"cer": "character", "wer": "word", "per": "phone"}[name]
-            return line_statistics.edit_statistics(name, unit, outputs, references)
+        case "accuracy" | "exact":
+            return line_statistics.match_statistics(name, outputs, references)
+        case "levenshtein":
+            return line_statistics.distance_statistics(name, outputs, references)
+        case "wer" if name == "wer:line":
+            return line_statistics.mismatch_statistics("wer", outputs, references)
+        case base:
+            units = {"cer": "character", "cer:spaced": "spaced.character", "per": "phone"}
+            unit = units.get(name, "word")
+            return line_statistics.edit_statistics(base, unit, outputs, references)
 
 
 def _score(name: str, outputs: Outputs, references: References) -> MetricScore:
     line_statistics.check(outputs, references)
     counted = statistics(name, outputs, references)
-    return MetricScore(name, counted.value(), counted.signature, name not in LOWER_IS_BETTER)
+    return MetricScore(
+        display_name(name), counted.value(), counted.signature, name not in LOWER_IS_BETTER
+    )
+
+
+def display_name(name: str) -> str:
+    """Return the name of a score, without the variant that is a unit."""
+    return name.partition(":")[0] if name.endswith(UNIT_VARIANTS) else name
 
 
 def _sacrebleu(name: str) -> Any:

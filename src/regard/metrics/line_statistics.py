@@ -71,12 +71,27 @@ def reference_streams(references: References) -> list[list[str | None]]:
     ]
 
 
-def match_statistics(outputs: Outputs, references: References) -> Statistics:
+def match_statistics(name: str, outputs: Outputs, references: References) -> Statistics:
     """Count the lines that equal any of their references, and the lines."""
     pairs = zip(outputs, references, strict=True)
     rows = [(int(output in texts), 1) for output, texts in pairs]
-    signature = f"exact|nrefs:{_count(references)}|refs:any|version:{VERSION}"
+    signature = f"{name}|nrefs:{_count(references)}|refs:any|version:{VERSION}"
     return Statistics(rows, rate, signature)
+
+
+def mismatch_statistics(name: str, outputs: Outputs, references: References) -> Statistics:
+    """Count the lines that equal none of their references, and the lines: each line is a word."""
+    pairs = zip(outputs, references, strict=True)
+    rows = [(int(output not in texts), 1) for output, texts in pairs]
+    signature = f"{name}|nrefs:{_count(references)}|refs:any|unit:line|version:{VERSION}"
+    return Statistics(rows, rate, signature)
+
+
+def distance_statistics(name: str, outputs: Outputs, references: References) -> Statistics:
+    """Count the edits of characters to the best reference of each line, and the lines."""
+    edits = edit_statistics(name, "character", outputs, references)
+    signature = edits.signature.replace("|unit:character|", "|unit:character|mean:lines|")
+    return Statistics([(row[0], 1) for row in edits.rows], mean, signature)
 
 
 def edit_statistics(name: str, unit: str, outputs: Outputs, references: References) -> Statistics:
@@ -106,6 +121,11 @@ def rate(sums: Sequence[float]) -> float:
     """
     part, whole = sums
     return 100 * part / whole if whole else 100.0 * (part > 0)
+
+
+def mean(sums: Sequence[float]) -> float:
+    """Return the first sum divided by the second."""
+    return sums[0] / sums[1]
 
 
 def _characters(line: str) -> Sequence[Hashable]:

@@ -10,7 +10,12 @@ from typing import Any
 
 from regard.errors import ConfigError
 from regard.metrics import line_statistics, messages
-from regard.metrics.corpus_scores import LOWER_IS_BETTER, check_names, statistics
+from regard.metrics.corpus_scores import (
+    LOWER_IS_BETTER,
+    check_names,
+    display_name,
+    statistics,
+)
 from regard.metrics.line_statistics import Outputs, References, Statistics
 
 ROUNDING = 1e-9
@@ -67,7 +72,7 @@ def paired_bootstrap(
     observed = value_b - value_a
     as_extreme = np.abs(differences - observed) >= abs(observed) - ROUNDING
     return Comparison(
-        name=name,
+        name=display_name(name),
         value_a=value_a,
         value_b=value_b,
         mean_difference=float(differences.mean()),

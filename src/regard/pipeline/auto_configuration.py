@@ -4,10 +4,10 @@ Explicit settings stay as they are. `dev/LOG.md` describes the experiments behin
 """
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, NamedTuple, TypeVar, final, get_type_hints
+from typing import Any, NamedTuple, final, get_type_hints
 
 import torch
 
@@ -21,18 +21,20 @@ from regard.errors import ConfigError
 from regard.kernels import has_bfloat16
 from regard.models import paper_sizes, preset
 from regard.pipeline import messages
-from regard.pipeline.corpus_profile import MAX_WORDS, CorpusProfile, SideProfile
+from regard.pipeline.auto_tokenizers import SUBWORDS, Rules, by_num_pairs, section_of, text_rules
+from regard.pipeline.corpus_profile import CorpusProfile, SideProfile
+from regard.pipeline.task_inference import (
+    infer_task,
+    metric_rule,
+    same_length_rule,
+    split_rules,
+)
 
-SUBWORDS = ("unigram", "bpe")
 LAYERS = {"sutskever2014": 2, "gehring2017": 4, "vaswani2017": 3}
 RECURRENT = ("cho2014", "sutskever2014", "bahdanau2015", "luong2015")
 SECTIONS = ("data", "text", "train", "search")
 MIN_BFLOAT16_WIDTH = 256
 """From this width on, matrix products dominate an update, and bfloat16 on a CPU saves time."""
-
-T = TypeVar("T")
-Rules = Iterator[tuple[str, Any, str]]
-"""Settings of a section by name, each with its value and the reason."""
 
 
 class AutoSetting(NamedTuple):
@@ -75,13 +77,13 @@ def auto_configure(
     tree = {section: dict(explicit.get(section, {})) for section in (*SECTIONS, *explicit)}
     reasons = [
         setting
-        for section, rules in (("text", _text_rules), ("data", _data_rules))
+        for section, rules in (("text", text_rules), ("data", _data_rules))
         for setting in _fill(tree, section, rules(profile, tree))
     ]
     model = tree.setdefault("model", {})
     preset_name = model.pop("preset", None)
     name = name or (None if preset_name is None else str(preset_name))
-    has_whole_model = all("kind" in _section(model, part) for part in ("encoder", "decoder"))
+    has_whole_model = all("kind" in section_of(model, part) for part in ("encoder", "decoder"))
     if has_whole_model and (name is not None or paper):
         setting = f"preset is {name}" if name is not None else "paper_sizes is true"
         raise ConfigError("model", [messages.preset_with_parts(setting)])
@@ -90,7 +92,7 @@ def auto_configure(
         name = "bahdanau2015"
         reason = f"it learns from {profile.pairs:,} pairs and shows its attention"
         reasons.append(AutoSetting("model.preset", name, reason))
-        has_explicit_layers = "num_layers" in {*model, *_section(model, "encoder")}
+        has_explicit_layers = "num_layers" in {*model, *section_of(model, "encoder")}
         if not (paper or has_explicit_layers or _targets_are_sentences(profile, tree)):
             parts = {"encoder": {"num_layers": 2}}
             reason = "two layers encode letters better than the paper's one"
@@ -109,7 +111,7 @@ def auto_configure(
 
 def will_use_gpu(explicit: Tree) -> bool:
     """Whether training will run on a GPU; a missing one is refused later."""
-    device = str(_section(explicit, "train").get("device", "auto"))
+    device = str(section_of(explicit, "train").get("device", "auto"))
     return device.startswith("cuda") or (device == "auto" and torch.cuda.is_available())
 
 
@@ -124,12 +126,6 @@ def _settings(tree: Tree, problems: list[str]) -> Settings:
     return settings
 
 
-def _section(tree: Tree, name: str) -> Tree:
-    """Return an explicit section; anything but a section is refused later, with all problems."""
-    section = tree.get(name, {})
-    return section if isinstance(section, dict) else {}
-
-
 def _fill(tree: Tree, section: str, rules: Rules) -> list[AutoSetting]:
     """Fill in what the rules yield, except explicit settings."""
     automatic = []
@@ -140,67 +136,14 @@ def _fill(tree: Tree, section: str, rules: Rules) -> list[AutoSetting]:
     return automatic
 
 
-def _text_rules(profile: CorpusProfile, tree: Tree) -> Rules:
-    kinds = {}
-    has_shared_vocabulary = (
-        tree["text"].get("shared_vocabulary")
-        or _section(tree, "model").get("tied_embeddings") == "all"
-    )
-    for name, side, other in (
-        ("source", profile.source, profile.target),
-        ("target", profile.target, profile.source),
-    ):
-        kind, reason = _choose_tokenizer(side, other)
-        # a shared vocabulary needs one tokenizer: tags and marks may be on one side only
-        is_tagged = name == "source" and side.is_tagged and other.mean_words <= 3
-        if is_tagged and not has_shared_vocabulary:
-            kind, reason = "tagged", f"every line ends in some of {len(side.tags):,} tags"
-        if kind == "whitespace" and not has_shared_vocabulary:
-            num_phonemes = side.num_phoneme_tokens
-            if num_phonemes <= 0.9 * len(side.words):
-                kind, reason = "phonemes", f"{reason}, {num_phonemes:,} without their marks"
-        kinds[name] = tree["text"].get(name, kind)
-        yield name, kind, reason
-        if kinds[name] in SUBWORDS:
-            size = _by_num_pairs(profile, {5000: 1000, 20_000: 2000, 200_000: 4000}, 8000)
-            reason = f"{profile.pairs:,} pairs suffice for about this many pieces"
-            yield f"{name}_vocabulary_size", size, reason
-    if profile.pairs >= 1000 and any(kind not in SUBWORDS for kind in kinds.values()):
-        yield "min_count", 2, "tokens that occur once train the unknown token"
-    if _section(tree, "model").get("tied_embeddings") == "all":
-        yield "shared_vocabulary", True, "model.tied_embeddings = all needs one vocabulary"
-    common = profile.source.characters & profile.target.characters
-    all_characters = profile.source.characters | profile.target.characters
-    overlap = common.total() / all_characters.total()
-    if kinds["source"] == kinds["target"] and kinds["source"] in SUBWORDS and overlap >= 0.5:
-        yield "shared_vocabulary", True, f"the sides share {overlap:.0%} of their characters"
-
-
-def _by_num_pairs(profile: CorpusProfile, values_by_limit: Mapping[int, T], beyond: T) -> T:
-    """Return the value of the first limit above the number of pairs."""
-    values = (value for limit, value in values_by_limit.items() if profile.pairs < limit)
-    return next(values, beyond)
-
-
-def _choose_tokenizer(side: SideProfile, other: SideProfile) -> tuple[str, str]:
-    num_words = len(side.words)
-    if side.share_with_spaces < 0.05:
-        return "characters", f"{side.share_with_spaces:.0%} of the lines contain spaces"
-    if side.mean_word_length <= 2.5 and len(side.words) <= 1000 and side.mean_words >= 2:
-        return "whitespace", f"spaces separate {len(side.words):,} short tokens"
-    if side.mean_length <= 40 and other.share_with_spaces < 0.05:
-        return "characters", f"the lines are short, {side.mean_length:.0f} characters on average"
-    if side.mean_words < 3:
-        return "characters", f"a line has {side.mean_words:.1f} words on average"
-    if len(side.words) <= 300 or (len(side.words) <= 2000 and side.mean_word_count >= 10):
-        return "words", f"there are {num_words:,} words, each {side.mean_word_count:.0f} times"
-    more = "more than " * (num_words >= MAX_WORDS)
-    num_words = min(num_words, MAX_WORDS)
-    return "unigram", f"there are {more}{num_words:,} words, too many to learn one by one"
-
-
 def _data_rules(profile: CorpusProfile, tree: Tree) -> Rules:
-    """Yield the case of the sources, and length limits against lines that fill a whole batch."""
+    """Yield the task, what is held out together, the case of the sources and limits of lengths.
+
+    The limits leave out lines which would fill a batch by themselves.
+    """
+    task = infer_task(profile, tree["text"])
+    yield "task", task.name, task.reason
+    yield from split_rules(profile, task)
     if case := profile.source.single_case:
         yield "source_case", case, f"the sources have {case}-case letters only"
     for name, side in (("source", profile.source), ("target", profile.target)):
@@ -290,13 +233,13 @@ def _automatic_sizes(
     profile: CorpusProfile, tree: Tree, name: str, *, paper: bool, on_gpu: bool
 ) -> tuple[Tree, list[AutoSetting]]:
     """Return the automatic sizes of a preset, and the reason for each."""
-    width = _by_num_pairs(profile, {1000: 96, 5000: 128, 15_000: 192, 100_000: 256}, 384)
-    dropout = _by_num_pairs(profile, {50_000: 0.3, 200_000: 0.2}, 0.1)
+    width = by_num_pairs(profile, {1000: 96, 5000: 128, 15_000: 192, 100_000: 256}, 384)
+    dropout = by_num_pairs(profile, {50_000: 0.3, 200_000: 0.2}, 0.1)
     if is_wide := on_gpu and name in RECURRENT:
-        width = _by_num_pairs(profile, {1000: 256, 5000: 384}, 512)
-        dropout = _by_num_pairs(profile, {50_000: 0.4, 200_000: 0.3}, 0.2)
+        width = by_num_pairs(profile, {1000: 256, 5000: 384}, 512)
+        dropout = by_num_pairs(profile, {50_000: 0.4, 200_000: 0.3}, 0.2)
     elif name in RECURRENT and not _targets_are_sentences(profile, tree):
-        width = _by_num_pairs(profile, {600: 96, 1000: 192, 5000: 256, 100_000: 320}, 384)
+        width = by_num_pairs(profile, {600: 96, 1000: 192, 5000: 256, 100_000: 320}, 384)
     automatic: dict[str, Any] = {
         "embedding_size": width,
         "hidden_size": width,
@@ -360,7 +303,7 @@ def _train_rules(profile: CorpusProfile, tree: Tree, on_gpu: bool) -> Rules:
     yield "validate_every", validate_every, f"{steps // validate_every} validations"
     yield "save_every", validate_every, "after each validation"
     yield "report_every", max(1, min(50, validate_every // 5)), "a few between two validations"
-    decoder = _section(_section(tree, "model"), "decoder")
+    decoder = section_of(section_of(tree, "model"), "decoder")
     if decoder.get("kind") in ("transformer", "convolutional"):
         yield "learning_rate", 0.001, "larger ones diverge without recurrence"
     elif on_gpu:
@@ -374,10 +317,8 @@ def _train_rules(profile: CorpusProfile, tree: Tree, on_gpu: bool) -> Rules:
     elif has_bfloat16("cpu") and _bfloat16_is_faster(decoder):
         yield "precision", "bfloat16", "this CPU has instructions for it, about twice as fast"
     yield "average_checkpoints", 3, "the mean of the three best usually beats the best"
-    if sentences:
-        yield "metric", "bleu", "the targets are sentences"
-    else:
-        yield "metric", "exact", "the targets are short"
+    task = infer_task(profile, tree["text"])
+    yield metric_rule(task._replace(name=str(tree["data"].get("task", task.name))))
 
 
 def _bfloat16_is_faster(decoder: Tree) -> bool:
@@ -398,3 +339,4 @@ def _search_rules(profile: CorpusProfile, tree: Tree) -> Rules:
     yield "max_length", max_length, "no output needs more"
     yield "beam_size", 5, "a little better than greedy"
     yield "stop", "likeliest", "otherwise short outputs may end the search before the best one"
+    yield from same_length_rule(profile, tree["text"])

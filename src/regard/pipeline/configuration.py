@@ -6,7 +6,7 @@ from typing import Any, final
 import torch
 
 from regard.config.settings import Settings
-from regard.config.toml import to_tree
+from regard.config.toml import Tree, to_tree
 from regard.pipeline.auto_configuration import AutoConfiguration, auto_configure, will_use_gpu
 from regard.pipeline.input_pairs import InputPairs
 from regard.pipeline.pretrained_embeddings import PretrainedEmbeddings
@@ -15,7 +15,7 @@ from regard.pipeline.resume_checks import (
     check_same_run,
     environment,
     has_more_time,
-    keep_precision,
+    keep_choices,
     kept_plan,
     settings_of_run,
     started_on_gpu,
@@ -73,13 +73,13 @@ def configure(
     folder: RunFolder,
 ) -> RunConfiguration:
     """Complete and check the settings of a request."""
-    explicit = request.settings
+    explicit = _without_automatic_task(request.settings)
     if embeddings is not None:
         explicit = embeddings.complete_settings(explicit, request.preset)
     if warm_start is not None:
         explicit = warm_start.complete_settings(explicit)
     old_recipe = folder.recipe() if request.resume else None
-    explicit, on_gpu = keep_precision(old_recipe, explicit), started_on_gpu(old_recipe)
+    explicit, on_gpu = keep_choices(old_recipe, explicit), started_on_gpu(old_recipe)
     on_gpu = will_use_gpu(explicit) if on_gpu is None else on_gpu
     automatic = auto_configure(
         pairs.profile, explicit, request.preset, paper=request.paper_sizes, on_gpu=on_gpu
@@ -108,3 +108,11 @@ def configure(
         old_plan=kept_plan(old_recipe, folder.state),
         more_time=has_more_time(old_recipe, settings),
     )
+
+
+def _without_automatic_task(settings: Tree) -> Tree:
+    """Leave out a task that is to be inferred."""
+    data = settings.get("data")
+    if not isinstance(data, dict) or data.get("task") != "auto":
+        return settings
+    return {**settings, "data": {name: x for name, x in data.items() if name != "task"}}

@@ -13,7 +13,9 @@ from typing import final
 from regard.data.pair_blocks import PairBlock
 from regard.data.token_indexer import count_characters
 from regard.pipeline import messages
+from regard.pipeline.pair_sample import PairSample
 from regard.pipeline.split import Hashes, SmallestHashes, source_hashes
+from regard.pipeline.tag_profile import TagProfile
 from regard.text.letter_case import single_case
 from regard.text.normalization import normalize
 from regard.text.tokenizers import Phonemes
@@ -21,12 +23,7 @@ from regard.text.tokenizers import Phonemes
 MAX_WORDS = 5000
 """Maximum number of different words that are remembered; more make no difference."""
 
-MAX_TAGS = 1000
-"""Maximum number of different tags that are remembered; with more, they are no tags."""
-
 BLOCK_PAIRS = 1000
-
-_TAG_SIGNS = frozenset(map(chr, range(33, 127))) - frozenset("abcdefghijklmnopqrstuvwxyz")
 
 
 @final
@@ -43,14 +40,12 @@ class SideProfile:
     num_letters: int = 0
     word_lengths: Counter[int] = field(default_factory=Counter)
     spaced_lines: int = 0
-    lines_with_tags: int = 0
-    tags: set[str] = field(default_factory=set)
-    num_tags: int = 0
-    num_tag_letters: int = 0
-    num_tag_signs: int = 0
+    tag_profiles: tuple[TagProfile, ...] = field(
+        default_factory=lambda: (TagProfile("last"), TagProfile("first"))
+    )
 
-    def add(self, lines: Sequence[str]) -> None:
-        """Count lines."""
+    def add(self, lines: Sequence[str]) -> list[int]:
+        """Count lines; return the words of each."""
         characters = count_characters("".join(lines))
         text = "\n".join(lines)
         if _is_single_spaced(text, characters):
@@ -65,7 +60,9 @@ class SideProfile:
         self.word_lengths.update(word_counts)
         self.spaced_lines += len(lines) - word_counts.count(0) - word_counts.count(1)
         self._add_words(lines, text)
-        self._add_tags(lines)
+        for tags in self.tag_profiles:
+            tags.add(lines, self.lines - len(lines))
+        return word_counts
 
     def _add_words(self, lines: Sequence[str], text: str) -> None:
         """Remember different words, up to the limit."""
@@ -79,34 +76,10 @@ class SideProfile:
             if len(self.words) < MAX_WORDS:
                 self.words.update(line.split())
 
-    def _add_tags(self, lines: Sequence[str]) -> None:
-        """Count last words, which may be tags, unless an earlier line had none."""
-        if self.lines_with_tags + len(lines) < self.lines:
-            return
-        ends: Counter[str] = Counter()
-        for line in lines:
-            start, _, last = line.rpartition(" ")
-            if last and start and not start.isspace():
-                ends[last] += 1
-        for last, count in ends.items():
-            tags = last.split(";")
-            self.lines_with_tags += count
-            self.tags.update(tags)
-            self.num_tags += count * len(tags)
-            self.num_tag_letters += count * len(last)
-            self.num_tag_signs += count * sum(map(_TAG_SIGNS.__contains__, last))
-            if len(self.tags) > MAX_TAGS:
-                return
-
     @property
-    def is_tagged(self) -> bool:
-        """Whether every line ends in tags: few and frequent, in capitals, digits or signs."""
-        if self.lines_with_tags < self.lines or not 0 < len(self.tags) <= MAX_TAGS:
-            return False
-        # a year comes often too, but the next one is another
-        named = sum(any("A" <= x <= "Z" for x in tag) for tag in self.tags)
-        signs = self.num_tag_signs >= 0.9 * self.num_tag_letters
-        return signs and 2 * named > len(self.tags) and self.num_tags >= 5 * len(self.tags)
+    def tags(self) -> TagProfile | None:
+        """The tags that every line has, if so."""
+        return next((tags for tags in self.tag_profiles if tags.are_tags(self.lines)), None)
 
     @property
     def share_with_spaces(self) -> float:
@@ -170,6 +143,8 @@ class CorpusProfile:
     def __init__(self, normalization: str) -> None:
         self.normalization = normalization
         self.source, self.target = (SideProfile(Phonemes(normalization)) for _ in range(2))
+        self.sample = PairSample()
+        self.has_groups = False
         self._hashes = SmallestHashes()
         self._digest = hashlib.sha256()
 
@@ -187,10 +162,11 @@ class CorpusProfile:
         self.add(normalize_block(block, self.normalization))
 
     def add(self, block: PairBlock) -> Hashes:
-        """Count normalized pairs; return the hashes of their sources."""
-        self.source.add(block.sources)
-        self.target.add(block.targets)
-        hashes = source_hashes(block.sources)
+        """Count normalized pairs; return the hashes by which they are split."""
+        num_words = self.source.add(block.sources), self.target.add(block.targets)
+        self.sample.add(block, num_words)
+        self.has_groups = self.has_groups or bool(block.groups)
+        hashes = split_hashes(block)
         self._hashes.add(hashes)
         self._digest.update(tsv_bytes(block))
         return hashes
@@ -216,23 +192,36 @@ class CorpusProfile:
 
 
 def tsv_bytes(block: PairBlock) -> bytes:
-    """Return pairs as lines of a TSV, for a fingerprint."""
-    return "".join(map("%s\t%s\n".__mod__, zip(*block, strict=True))).encode()
+    """Return pairs as lines of a TSV, for a fingerprint; groups decide the split and are part."""
+    if block.groups:
+        rows = zip(block.sources, block.targets, block.groups, strict=True)
+        return "".join(map("%s\t%s\t%s\n".__mod__, rows)).encode()
+    return "".join(map("%s\t%s\n".__mod__, block.pairs())).encode()
+
+
+def split_hashes(block: PairBlock) -> Hashes:
+    """Return what decides the split: the hash of each pair's group, or else of its source."""
+    return source_hashes(block.groups or block.sources)
 
 
 def too_few(profile: CorpusProfile, *, dev: bool) -> str | None:
     """Say that there are too few pairs, if so; `dev` says that others are for validation."""
     if profile.sources >= (1 if dev else 2):
         return None
+    if profile.has_groups and profile.pairs:
+        return messages.nothing_to_split("group")
     return messages.too_few_pairs(profile.pairs, profile.sources)
 
 
 def normalize_block(block: PairBlock, form: str) -> PairBlock:
     """Bring pairs into one Unicode form."""
-    return PairBlock(*(_normalized(side, form) for side in block))
+    sources, targets = (_normalized(side, form) for side in (block.sources, block.targets))
+    return PairBlock(sources, targets, _normalized(list(block.groups), form))
 
 
 def _normalized(lines: list[str], form: str) -> list[str]:
+    if not lines:
+        return lines
     # a line end composes with no letter: lines may be normalized together
     text = "\n".join(lines)
     normal = normalize(text, form)

@@ -7,11 +7,15 @@ from typing import NamedTuple
 from regard.config.settings import DataConfig
 from regard.errors import DataError
 from regard.pipeline import messages
-from regard.pipeline.corpus_profile import CorpusProfile, normalize_block, too_few
+from regard.pipeline.corpus_profile import (
+    CorpusProfile,
+    normalize_block,
+    split_hashes,
+    too_few,
+)
 from regard.pipeline.pair_spool import PairSpool
 from regard.pipeline.pairs_source import PairsSource, is_file
 from regard.pipeline.request import TrainRequest
-from regard.pipeline.split import source_hashes
 from regard.text.normalization import FORMS
 
 MAX_LOGGED_BAD_LINES = 5
@@ -102,7 +106,7 @@ def read_pairs(
         if spool_normalization == normalization:
             spool.add(normalized, hashes)
         else:
-            spool.add(block, source_hashes(block.sources))
+            spool.add(block, split_hashes(block))
     return ReadPairs(spool, profile)
 
 

@@ -31,6 +31,10 @@ SPELLINGS = {
 }
 NEVER_WRITTEN = "No output can have them. Bring both files to one case."
 BLANK_SIDE = "a side is blank; it must contain words. Leave the line out."
+NO_GROUPS = (
+    "its pairs have no groups; data.split_by = group needs them. Pass --group-by COLUMN, or set "
+    "data.split_by = source."
+)
 PRESET_AT_WARM_START = (
     "model.preset is set; the model that training starts from has its own architecture. Leave it "
     "out."
@@ -122,6 +126,31 @@ def too_few_pairs(pairs: int, sources: int) -> str:
         f"it contains {counts}; one source must be held out for validation. Add pairs, or pass "
         "--dev with a file of others."
     )
+
+
+MEANING_OF_WER = (
+    "train.metric = wer is the share of wrong words with data.task = g2p. In earlier versions it "
+    "was the rate of wrong phones, which is train.metric = per."
+)
+
+
+def nothing_to_split(rule: str) -> str:
+    """Refuse to hold out everything."""
+    same = {"lemma": "lemma", "near_duplicates": "source, up to case, digits and punctuation"}
+    return (
+        f"all pairs have the same {same.get(rule, rule)}; data.split_by = {rule} needs at least "
+        "two. Set data.split_by = source, or pass --dev."
+    )
+
+
+def held_out(rule: str, count: int, sources: int) -> str:
+    """Say what is held out for validation, and by what."""
+    what = {"lemma": "lemma", "near_duplicates": "sentence", "group": "group"}[rule]
+    counts = f"{count:,} {what}{'s' * (count != 1)}, {sources:,} source{'s' * (sources != 1)}"
+    rest = f"no {what} is in both parts"
+    if rule == "near_duplicates":
+        rest = "none is in both parts, nor differs only in case, digits or punctuation"
+    return f"held out {counts}; {rest}"
 
 
 # output

@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
@@ -32,6 +32,9 @@ class PairsSource:
     columns: str | None = None
     label: str = "pairs"
     """Name of a list in messages."""
+
+    group_by: str | None = None
+    """The column of which pairs with equal text are held out together."""
 
     @property
     def name(self) -> str:
@@ -70,7 +73,10 @@ class PairsSource:
         return scan_blocks(self.pairs, columns=columns, source=self.source, target=self.target)
 
     def _parsed_columns(self) -> Columns | None:
-        return Columns.parse(self.columns) if self.columns is not None else None
+        if self.group_by is None:
+            return Columns.parse(self.columns) if self.columns is not None else None
+        columns = Columns.parse(self.columns or "source=1 target=2")
+        return replace(columns, group=Columns.parse(f"source={self.group_by} target=1").source)
 
 
 def is_file(pairs: object) -> TypeIs[AnyPath]:

@@ -5,7 +5,7 @@ match its recipe.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,17 +17,16 @@ from regard.choices import SubwordAlgorithm, names_of
 from regard.config.settings import Settings
 from regard.config.toml import to_tree
 from regard.data.corpus import Corpus, write_blocks, write_corpus
-from regard.data.pair_blocks import PairBlock
 from regard.data.token_indexer import TokenIndexer, make_token_indexer
 from regard.errors import DataError, unwritable
 from regard.pipeline import messages
 from regard.pipeline.input_pairs import InputPairs
 from regard.pipeline.token_spool import TokenSpool
+from regard.pipeline.train_dev_split import TrainDevSplit
 from regard.pipeline.warm_start import WarmStart
-from regard.text.letter_case import change_case
 from regard.text.subwords import train_subwords
 from regard.text.text_processor import TextProcessor
-from regard.text.tokenizers import Subwords, Tokenizer, plain_tokenizer
+from regard.text.tokenizers import Subwords, Tagged, Tokenizer, plain_tokenizer
 from regard.text.vocabulary import Vocabulary
 from regard.training.plan import evenly_spaced
 
@@ -48,6 +47,9 @@ class PreprocessedData:
 
     left_out: int
     """Training pairs that were longer than the settings allow."""
+
+    held_out: int | None = None
+    """Number of sources, lemmas or groups that are held out; None with a file for validation."""
 
     def with_dev_sources(self, count: int) -> "PreprocessedData":
         """Return the data with so many validation sources, evenly spaced."""
@@ -78,7 +80,7 @@ def _encode(
     recipe: dict[str, Any],
     warm_start: WarmStart | None,
 ) -> PreprocessedData:
-    split = _Split(pairs, settings)
+    split = TrainDevSplit(pairs, settings)
     tokenizers = _make_tokenizers(split, settings, warm_start)
     indexers = _make_indexers(tokenizers, shared=settings.text.shared_vocabulary)
     max_lengths = settings.data.max_source_length, settings.data.max_target_length
@@ -112,50 +114,17 @@ def _encode(
         "target": target.to_json(),
         "dev": dev,
         "left_out": tokens.left_out,
+        "held_out": split.num_held_out,
     }
     # written last: if it exists, everything else is complete
     write_text(folder / "prepared.json", json.dumps(metadata))
-    return PreprocessedData(source, target, corpus, dev_corpus, dev, tokens.left_out)
-
-
-@final
-class _Split:
-    """Training and validation pairs; both can be read several times."""
-
-    def __init__(self, pairs: InputPairs, settings: Settings) -> None:
-        data = settings.data
-        self.pairs = pairs
-        self.form = data.normalization
-        self.case = data.source_case
-        self.threshold = 0
-        if pairs.dev is None:
-            self.threshold = pairs.profile.dev_threshold(data.dev_fraction, data.max_dev_sources)
-        self._dev: list[tuple[str, str]] = []
-
-    def train(self) -> Iterator[PairBlock]:
-        """Read the training pairs, and remember those that are held out."""
-        self._dev = []
-        for block in self.pairs.train.spool.blocks(self.form):
-            train, held_out = block.split(self.threshold)
-            self._dev += zip(*held_out, strict=True)
-            yield PairBlock(_change_case(train.sources, self.case, self.form), train.targets)
-
-    def dev(self) -> Iterator[tuple[str, str]]:
-        """Read the validation pairs, after the training pairs were read."""
-        if self.pairs.dev is None:
-            yield from self._dev
-            return
-        for block in self.pairs.dev.spool.blocks(self.form):
-            yield from zip(*block.pairs, strict=True)
-
-
-def _change_case(lines: list[str], case: str, form: str) -> list[str]:
-    # a line end composes with no letter: lines may be changed together
-    return lines if case == "keep" else change_case("\n".join(lines), case, form).split("\n")
+    return PreprocessedData(
+        source, target, corpus, dev_corpus, dev, tokens.left_out, split.num_held_out
+    )
 
 
 def _make_tokenizers(
-    split: _Split, settings: Settings, warm_start: WarmStart | None
+    split: TrainDevSplit, settings: Settings, warm_start: WarmStart | None
 ) -> tuple[Tokenizer, Tokenizer]:
     """Return both tokenizers, trained on the training pairs or those of an older model."""
     text = settings.text
@@ -164,9 +133,7 @@ def _make_tokenizers(
         target = saved.source if text.shared_vocabulary else saved.target
         return saved.source.tokenizer, target.tokenizer
     if text.shared_vocabulary:
-        both = (
-            line for block in split.train() for pair in zip(*block, strict=True) for line in pair
-        )
+        both = (line for block in split.train() for pair in block.pairs() for line in pair)
         shared = _make_tokenizer(both, text.source, text.source_vocabulary_size, settings)
         return shared, shared
     sources = (line for block in split.train() for line in block.sources)
@@ -180,6 +147,8 @@ def _make_tokenizers(
 def _make_tokenizer(lines: Iterable[str], kind: str, size: int, settings: Settings) -> Tokenizer:
     if kind in names_of(SubwordAlgorithm):
         return train_subwords(lines, size, cast(SubwordAlgorithm, kind), settings.train.seed)
+    if kind == Tagged.kind:
+        return Tagged(settings.text.tag_position, settings.text.tag_separators)
     return plain_tokenizer(kind, settings.data.normalization)
 
 
@@ -248,6 +217,7 @@ def _open_folder(folder: Path, metadata: dict[str, Any]) -> PreprocessedData:
         Corpus.open(folder / "dev"),
         [(source, list(targets)) for source, targets in metadata["dev"]],
         metadata["left_out"],
+        metadata["held_out"],
     )
 
 

@@ -9,7 +9,7 @@ import torch
 
 from regard import __version__
 from regard.config.settings import Settings
-from regard.config.toml import Tree, differences, merge_trees, settings_from
+from regard.config.toml import Tree, differences, merge_trees, settings_from, to_tree
 from regard.errors import ConfigError, ModelFileError
 from regard.kernels import bfloat16_instructions
 from regard.pipeline import messages
@@ -19,6 +19,9 @@ from regard.training.plan import TrainingPlan
 
 FIXED_SETTINGS = ("data.", "text.", "model.", "train.metric:", "train.optimizer:")
 """Settings on which the weights, the encoded pairs, the score or the optimizer state depend."""
+
+KEPT_CHOICES = {"train": ("metric", "precision"), "search": ("same_length",)}
+"""Automatic settings that a resumed run keeps, besides those of the pairs and their tokens."""
 
 
 def environment(device: torch.device, precision: str) -> dict[str, Any]:
@@ -44,13 +47,15 @@ def started_on_gpu(old_recipe: dict[str, Any] | None) -> bool | None:
     return None if old_recipe is None else old_recipe["environment"]["device"].startswith("cuda")
 
 
-def keep_precision(old_recipe: dict[str, Any] | None, settings: Tree) -> Tree:
-    """Fill in the precision that the run began with; another CPU may have another default."""
+def keep_choices(old_recipe: dict[str, Any] | None, settings: Tree) -> Tree:
+    """Fill in what was chosen when the run began; another CPU or version may choose otherwise."""
     if old_recipe is None:
         return settings
-    return merge_trees(
-        {"train": {"precision": old_recipe["settings"]["train"]["precision"]}}, settings
-    )
+    old = to_tree(settings_from(old_recipe["settings"]))
+    choices: Tree = {section: old[section] for section in ("data", "text")}
+    for section, names in KEPT_CHOICES.items():
+        choices[section] = {name: old[section][name] for name in names}
+    return merge_trees(choices, settings)
 
 
 def kept_plan(old_recipe: dict[str, Any] | None, state: Path) -> TrainingPlan | None:

@@ -15,6 +15,7 @@ from regard.config.toml import to_toml, to_tree
 from regard.errors import ModelFileError
 from regard.models.seq2seq import Seq2Seq
 from regard.pipeline import messages
+from regard.pipeline.auto_tokenizers import section_of
 from regard.pipeline.configuration import RunConfiguration, configure
 from regard.pipeline.input_pairs import InputPairs, read_input_pairs
 from regard.pipeline.output_checks import check_overwrite, check_writable, new_folder
@@ -209,6 +210,10 @@ def _summary(
 
 
 def _log_configuration(configuration: RunConfiguration, request: TrainRequest, log: Log) -> None:
+    settings = configuration.settings
+    explicit = section_of(request.settings, "train").get("metric")
+    if (explicit, settings.data.task) == ("wer", "g2p"):
+        log(messages.MEANING_OF_WER)
     if configuration.automatic.reasons:
         log("automatic settings:")
     for setting in configuration.automatic.reasons:
@@ -237,8 +242,10 @@ def _log_training_data(
         f"{len(data.source.vocabulary):,} source and {len(data.target.vocabulary):,} "
         "target tokens"
     )
+    data_config = configuration.settings.data
+    if data.held_out is not None and data_config.split_by != "source":
+        log(messages.held_out(data_config.split_by, data.held_out, len(data.dev)))
     if data.left_out:
-        data_config = configuration.settings.data
         limits = data_config.max_source_length, data_config.max_target_length
         left_out = f"pair{'s' * (data.left_out != 1)}"
         log(f"left out {data.left_out:,} {left_out}: {messages.too_long(*limits)}")

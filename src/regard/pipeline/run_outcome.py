@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, final
 
 from regard.errors import ModelFileError
+from regard.metrics.tasks import label
 from regard.pipeline import messages
 from regard.pipeline.preprocessing import PreprocessedData
 from regard.pipeline.validation import Validator
@@ -66,7 +67,9 @@ class EndedRun:
         saved_as = "" if out is None else f"saved {out}; "
         num_scored, num_sources = len(self.scored.dev), translator.summary["dev_sources"]
         of_all = f" of {num_sources:,}" * (num_scored < num_sources)
-        scores = ", ".join(f"{s['name']} {s['value']:.2f}" for s in translator.summary["scores"])
+        scores = ", ".join(
+            f"{label(s['name'])} {s['value']:.2f}" for s in translator.summary["scores"]
+        )
         log(f"{saved_as}validation sources {num_scored:,}{of_all}: {scores}")
         if not progress.finished:
             log(messages.stopped_after(progress.step, self.max_steps))

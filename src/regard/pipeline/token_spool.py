@@ -41,7 +41,10 @@ class TokenSpool:
         max_lengths: tuple[int, int],
     ) -> None:
         """Tokenize pairs and count their tokens; write those within the length limits."""
-        sides = [indexer.index(lines) for indexer, lines in zip(indexers, pairs, strict=True)]
+        sides = [
+            indexers[0].index(pairs.sources),
+            indexers[1].index(pairs.targets),
+        ]
         for indexer, side in zip(indexers, sides, strict=True):
             indexer.count(side.indexes)
         fits = (sides[0].lengths <= max_lengths[0]) & (sides[1].lengths <= max_lengths[1])

@@ -21,7 +21,7 @@ from regard.pipeline.request import TrainRequest
 from regard.translator import Translator
 
 SECTIONS = {"train": TrainConfig, "data": DataConfig, "text": TextConfig, "search": SearchConfig}
-SOURCE_ARGUMENTS = ("source", "target", "columns")
+SOURCE_ARGUMENTS = ("source", "target", "columns", "group_by")
 """Arguments of `train` that say where pairs are, besides the fields of a request."""
 
 
@@ -45,11 +45,11 @@ def train(
 
     names = _request_arguments() - set(SOURCE_ARGUMENTS)
     arguments = {name: settings.pop(name) for name in names & settings.keys()}
-    columns = settings.pop("columns", None)
+    columns, group_by = settings.pop("columns", None), settings.pop("group_by", None)
     for name in ("out", "start_from", "embeddings"):
         if is_file(arguments.get(name)):
             arguments[name] = Path(arguments[name])
-    pairs_source = PairsSource(pairs, source, target, columns)
+    pairs_source = PairsSource(pairs, source, target, columns, group_by=group_by)
     request = TrainRequest(pairs=pairs_source, settings=_sort_into_sections(settings), **arguments)
     outcome = run(request, started)
     if outcome.translator is None or outcome.stopped_by is not None:

@@ -50,7 +50,7 @@ def estimate_training_seconds(profile: CorpusProfile) -> float:
 def _vocabulary_size(side: SideProfile, kind: str, limit: int) -> int:
     num_tokens = {
         "characters": len(side.characters),
-        "tagged": len(side.characters) + len(side.tags),
+        "tagged": len(side.characters) + (0 if side.tags is None else len(side.tags.tags)),
         "words": len(side.words),
         "whitespace": len(side.words),
         "phonemes": side.num_phoneme_tokens,

@@ -17,6 +17,7 @@ from regard.data.length_buckets import batches_by_length
 from regard.errors import InputError
 from regard.metrics.corpus_scores import LOWER_IS_BETTER, evaluate
 from regard.metrics.line_statistics import edit_statistics
+from regard.metrics.tasks import metrics_of, with_task
 from regard.models.seq2seq import Seq2Seq
 from regard.pipeline import messages
 from regard.pipeline.preprocessing import PreprocessedData, write_text
@@ -25,8 +26,8 @@ from regard.training.plan import evenly_spaced
 from regard.training.progress_report import ValidationResult, ValidationSample
 from regard.translator import Translation, Translator
 
-FINAL_METRICS = ("exact", "cer", "wer", "bleu", "chrf")
-"""Metrics of a finished model, without TER, which can take minutes."""
+SLOW_METRICS = {"ter"}
+"""Metrics that can take minutes; the score of a finished run leaves them out."""
 
 TRIAL_LINES, TRIAL_TOKENS = (16, 128), 8
 """Numbers of lines, and tokens of each, that are decoded for an estimate of a validation's time."""
@@ -52,7 +53,8 @@ class Validator:
     def __init__(
         self, saved: SavedModel, preprocessed_data: PreprocessedData, num_validations: int = 0
     ) -> None:
-        self.metric = saved.settings.train.metric
+        self.task = saved.settings.data.task
+        self.metric = with_task(saved.settings.train.metric, self.task)
         self.higher_is_better = self.metric not in {*LOWER_IS_BETTER, "loss"}
         self.batch_tokens = saved.settings.train.batch_tokens
         self.preprocessed_data = preprocessed_data
@@ -117,9 +119,8 @@ class Validator:
             [source for source, _ in self.preprocessed_data.dev]
         )
         references = [targets for _, targets in self.preprocessed_data.dev]
-        scores = evaluate(
-            [translation.text for translation in translations], references, FINAL_METRICS
-        )
+        names = [name for name in metrics_of(self.task, references) if name not in SLOW_METRICS]
+        scores = evaluate([translation.text for translation in translations], references, names)
         summary = training_summary | {"scores": [score.to_json() for score in scores]}
         max_examples = self.translator.settings.data.max_examples
         summary["examples"] = example_pairs(self.preprocessed_data.dev, max_examples)

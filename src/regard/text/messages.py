@@ -33,6 +33,11 @@ def unloadable_subword_model(error: Exception) -> str:
     return f"subword model cannot be loaded ({error}); it must be a sentencepiece model."
 
 
+def wrong_tag_separators(separators: str) -> str:
+    """Say that tags cannot be split at these characters."""
+    return wrong_value("tag separators", separators, "signs that are not letters, digits or spaces")
+
+
 def lone_surrogate(position: int, character: str) -> str:
     """Say that a line has a character that UTF-8 cannot encode."""
     return (

@@ -20,7 +20,13 @@ from typing import Any, ClassVar, final
 from typing_extensions import override
 
 from regard import extensions
-from regard.choices import RENAMED_TOKENIZERS, wrong_value
+from regard.choices import (
+    RENAMED_TOKENIZERS,
+    TagPosition,
+    are_tag_separators,
+    names_of,
+    wrong_value,
+)
 from regard.errors import InputError
 from regard.text import messages
 from regard.text.escapes import ESCAPE, escape, unescape
@@ -160,23 +166,49 @@ def _is_mark(character: str) -> bool:
 @final
 @dataclass(frozen=True)
 class Tagged(Tokenizer):
-    """Characters, except in the last word: each of its tags is a token, with its separator.
+    """Characters, except in the last or first word: each of its tags is a token.
 
-    `walk V;PST` is `w a l k ␣V ;PST`, where ␣ is the space. A line without a space has no tags.
+    `walk V;PST` is `w a l k ␣V ;PST`, where ␣ is the space: a tag begins with its separator. With
+    the separators `;(,)`, `N;ACC(PL;PSS(1,SG))` is `N ;ACC (PL ;PSS (1 ,SG ) )`. A line without a
+    space has no tags.
     """
 
     kind: ClassVar[str] = "tagged"
+    position: TagPosition = "last"
+    separators: str = ";"
+
+    def __post_init__(self) -> None:
+        if self.position not in names_of(TagPosition):
+            position = shortened(self.position)
+            raise ValueError(messages.wrong_choice("tag position", position, names_of(TagPosition)))
+        if not are_tag_separators(self.separators):
+            raise ValueError(messages.wrong_tag_separators(shortened(self.separators)))
+
+    @cached_property
+    def _tag(self) -> re.Pattern[str]:
+        signs = re.escape(self.separators)
+        return re.compile(f"[{signs} ][^{signs}]*|[^{signs} ][^{signs}]*")
 
     @override
     def tokenize(self, line: str) -> list[str]:
         letters, space, tags = line.rpartition(" ")
+        if self.position == "first":
+            tags, space, letters = line.partition(" ")
         if not space:
             return list(line)
-        return [*letters, *re.findall("[ ;][^;]*", space + tags)]
+        if self.position == "first":
+            return [*self._tag.findall(tags), *(space + letters)]
+        return [*letters, *self._tag.findall(space + tags)]
 
     @override
     def detokenize(self, tokens: Iterable[str]) -> str:
         return "".join(tokens)
+
+    @override
+    def to_json(self) -> dict[str, str]:
+        if self == Tagged():
+            return {"kind": self.kind}
+        return {"kind": self.kind, "position": self.position, "separators": self.separators}
 
 
 @final
@@ -316,10 +348,13 @@ def _collapse_spaces(line: str) -> str:
 _UNTRAINED: dict[str, type[Characters | Whitespace | Tagged | Words]] = {
     plain.kind: plain for plain in (Characters, Words, Whitespace, Tagged)
 }
-_EXTRA_KEY = {Phonemes.kind: "form", Subwords.kind: "model"}
-"""Kind of tokenizer → the key that its JSON has besides `kind`."""
+_EXTRA_KEYS = {
+    Phonemes.kind: {"form"},
+    Subwords.kind: {"model"},
+}
+"""Kind of tokenizer → the keys that its JSON has besides `kind`."""
 
-KINDS = (*_UNTRAINED, *_EXTRA_KEY)
+KINDS = (*_UNTRAINED, *_EXTRA_KEYS)
 """The names of all kinds of tokenizer."""
 
 
@@ -340,12 +375,17 @@ def tokenizer_from_json(value: object) -> Tokenizer:
     if kind not in known:
         text = shortened(value.get("kind"))
         raise ValueError(messages.wrong_choice("tokenizer kind", text, known))
-    expected = {"kind"} | ({_EXTRA_KEY[kind]} if kind in _EXTRA_KEY else set())
+    expected = {"kind"} | _EXTRA_KEYS.get(kind, set())
+    if kind == Tagged.kind and len(value) > 1:
+        # earlier versions had tags of one form
+        expected |= {"position", "separators"}
     if value.keys() != expected:
         keys = shortened(sorted(map(str, value)))
         raise ValueError(messages.wrong_tokenizer_keys(kind, keys, sorted(expected)))
     if kind == Subwords.kind:
         return Subwords(_decode_base64(value["model"]))
+    if kind == Tagged.kind:
+        return Tagged(**{key: value[key] for key in expected - {"kind"}})
     return plain_tokenizer(kind, value.get("form", ""))
 
 

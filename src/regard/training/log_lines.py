@@ -9,6 +9,7 @@ from typing import TextIO, final
 from typing_extensions import override
 
 from regard.config.settings import TrainConfig
+from regard.metrics.tasks import label
 from regard.training.progress_report import ValidationResult
 from regard.training.throughput import TimedReport
 from regard.training.validation_sample import sample_line
@@ -60,8 +61,8 @@ class LogLines(TimedReport):
 
 def format_score(metric: str, score: float, best: float) -> str:
     """Name a score and the best so far; `dev loss` sets it apart from the training loss."""
-    name, digits = ("dev loss", 3) if metric == "loss" else (metric, 1)
-    return f"{name} {score:.{digits}f} (best {best:.{digits}f})"
+    digits = 3 if metric == "loss" else 1
+    return f"{label(metric)} {score:.{digits}f} (best {best:.{digits}f})"
 
 
 def join_nonempty(*parts: str) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from math import inf
 from typing import Any
 
+from regard.metrics.tasks import label, meaning
 from regard.viz.html_page import document
 from regard.viz.report_charts import Chart, draw_chart
 from regard.viz.report_samples import (
@@ -45,7 +46,7 @@ summary { cursor: pointer; color: var(--accent); }
   dl.facts dd { margin-bottom: .4rem; } body { padding: .75rem; } }
 """.lstrip()
 
-PERCENTAGES = ("exact", "bleu", "chrf")
+PERCENTAGES = ("accuracy", "exact", "bleu", "chrf")
 """Scores of at most 100; error rates have no upper bound."""
 
 
@@ -87,11 +88,13 @@ def _facts(run: RunData) -> Iterator[tuple[str, str]]:
         best_step = next((x["step"] for x in run.validations if x["score"] == best), None)
         when = "" if best_step is None else f" at update {best_step:,}"
         yield (
-            f"best {text(_metric(run))}",
+            f"best {text(label(_metric(run)))}",
             f"{best:.4g}{when}, of {len(run.validations):,} validations",
         )
         if signature := run.validations[-1].get("signature"):
-            yield "signature", f"<code>{text(str(signature))}</code>, decoded greedily"
+            words = meaning(_metric(run), str(signature))
+            note = f"{text(words)}; decoded greedily" if words else "decoded greedily"
+            yield "signature", f"<code>{text(str(signature))}</code>, {note}"
     else:
         yield "validations", "none yet"
     if run.throughput:
@@ -111,8 +114,7 @@ def _fingerprints(run: RunData) -> dict[str, Any]:
 
 
 def _metric(run: RunData) -> str:
-    metric = str(run.validations[-1].get("metric", "score")) if run.validations else "score"
-    return "dev loss" if metric == "loss" else metric
+    return str(run.validations[-1].get("metric", "score")) if run.validations else "score"
 
 
 def _charts_section(run: RunData) -> str:
@@ -123,7 +125,7 @@ def _charts_section(run: RunData) -> str:
     charts = (
         Chart("Training loss per token", losses, "{:.3f}".format),
         Chart(
-            f"{_metric(run)} on the validation set",
+            f"{label(_metric(run))} on the validation set",
             scores,
             "{:.2f}".format,
             lower_bound=0.0,
@@ -141,13 +143,18 @@ def _scores_section(run: RunData) -> str:
     if not isinstance(scores, list):
         return ""
     rows = [
-        (f"{x['value']:.2f}", text(str(x["name"])), f"<code>{text(str(x['signature']))}</code>")
+        (
+            f"{x['value']:.2f}",
+            text(label(str(x["name"]))),
+            text(meaning(str(x["name"]), str(x["signature"]))),
+            f"<code>{text(str(x['signature']))}</code>",
+        )
         for x in scores
         if isinstance(x, dict) and {"name", "value", "signature"} <= x.keys()
         if isinstance(x["value"], int | float)
     ]
     caption = "The finished model on the validation set, as it is used."
-    html = table(caption, ("value", "score", "signature"), rows, range(1))
+    html = table(caption, ("value", "score", "what it is", "signature"), rows, range(1))
     return f"<section><h2>Scores</h2>{html}</section>"
 
 

@@ -51,12 +51,16 @@ def test_show_needs_text(refused, capitals, text):
 def test_info_describes_a_model(run, capitals):
     answer = run("info", capitals)
     assert answer.code == 0
-    rows = dict(line.split(maxsplit=1) for line in answer.out.replace(" s", "_s").splitlines())
+    lines = answer.out.splitlines()
+    rows = {line[:16].strip().replace(" s", "_s"): line[16:] for line in lines if line[0] != " "}
     assert (rows["encoder"], rows["decoder"]) == ("recurrent", "bahdanau")
     # eight letters and the four symbols that every vocabulary begins with
     assert (rows["source_symbols"], rows["target_symbols"]) == ("12", "12")
     assert (rows["normalization"], rows["seed"], rows["steps"]) == ("NFC", "1", "60")
-    assert rows["exact"].startswith("100.00  (exact|nrefs:1|")
+    assert rows["task"] == "other"
+    assert rows["accuracy"] == "100.00  outputs equal to a target, in percent"
+    assert lines[-3].strip().startswith("accuracy|nrefs:1|")
+    assert [line.split()[0] for line in lines[-4::2]] == ["accuracy", "CER"]
     assert answer.err == f"Next: regard translate {capitals}\n"
 
 

@@ -94,6 +94,8 @@ def fitting(made, said):
             name: max(5, said[name])
             for name in ("source_vocabulary_size", "target_vocabulary_size")
         }
+        signs = (x for x in said["tag_separators"] if not x.isalnum() and not x.isspace())
+        said["tag_separators"] = "".join(signs) or ";"
     elif made is SearchConfig:
         said["beam_size"] = max(said["beam_size"], said["nbest"])
         said["max_length"] = max(said["max_length"], said["min_length"])

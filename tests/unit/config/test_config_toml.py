@@ -171,6 +171,8 @@ def test_a_tree_holds_every_setting_and_the_kinds():
     assert tree["text"] == {
         "source": "characters",
         "target": "characters",
+        "tag_position": "last",
+        "tag_separators": ";",
         "source_vocabulary_size": 8000,
         "target_vocabulary_size": 8000,
         "min_count": 1,

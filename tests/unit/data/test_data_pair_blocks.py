@@ -68,7 +68,7 @@ def test_a_regular_file_is_split_into_blocks(tmp_path, monkeypatch):
     path.write_bytes(b"a\tb\r\nc d\te\r\n" * 50)
     monkeypatch.setattr(pair_blocks, "split_lines", None)
     (block,) = scan_blocks(path)
-    assert block == (["a", "c d"] * 50, ["b", "e"] * 50)
+    assert block == (["a", "c d"] * 50, ["b", "e"] * 50, ())
 
 
 @pytest.mark.parametrize("kind", ["gzip", "json", "columns", "parallel", "missing", "folder"])

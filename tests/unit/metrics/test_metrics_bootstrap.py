@@ -54,7 +54,11 @@ def slow_score(name, outputs, references):
     streams = [list(stream) for stream in zip(*references, strict=True)]
     if name in ("bleu", "chrf", "ter"):
         return getattr(sacrebleu, f"corpus_{name}")(outputs, streams).score
-    if name == "exact":
+    if name == "levenshtein":
+        return statistics.mean(
+            min(edit_distance(o, x) for x in r) for o, r in zip(outputs, references, strict=True)
+        )
+    if name in ("accuracy", "exact"):
         return 100 * statistics.mean(o in r for o, r in zip(outputs, references, strict=True))
     return edit_rate(outputs, references, list if name == "cer" else str.split)
 

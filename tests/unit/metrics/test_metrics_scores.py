@@ -206,10 +206,11 @@ def test_no_line_is_refused_and_a_copied_reference_has_no_errors(pairs):
 
 def test_the_table_names_each_score():
     names = list(METRICS)
-    assert names == ["bleu", "chrf", "ter", "exact", "cer", "wer", "per"]
+    errors = ["cer", "wer", "per", "levenshtein"]
+    assert names == ["bleu", "chrf", "ter", "accuracy", "exact", *errors]
     scores = evaluate(["the cat sat on it"], [["a cat sat on it"]], names)
     assert [score.name for score in scores] == names
-    assert [score.name for score in scores if score.higher_is_better] == ["bleu", "chrf", "exact"]
+    assert [score.name for score in scores if not score.higher_is_better] == ["ter", *errors]
     default = [score.name for score in evaluate(["a"], [["a"]])]
     assert default == ["bleu", "chrf", "ter", "exact", "cer", "wer"]
     assert evaluate(["a"], [["a"]], "cer") == [character_error_rate(["a"], [["a"]])]
@@ -226,7 +227,10 @@ def test_a_score_is_json_with_its_signature():
 
 
 def test_unknown_names_are_refused_together():
-    choices = "bleu, chrf, ter, exact, cer, wer, per, bleu:none, bleu:char, bleu:zh or bleu:intl"
+    choices = (
+        "bleu, chrf, ter, accuracy, exact, cer, wer, per, levenshtein, cer:spaced, wer:line, "
+        "bleu:none, bleu:char, bleu:zh or bleu:intl"
+    )
     with pytest.raises(ConfigError) as refused:
         evaluate(["a"], [["a"]], ("BLEU", "cer", "exact_match"))
     assert str(refused.value) == (

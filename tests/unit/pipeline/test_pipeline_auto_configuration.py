@@ -183,7 +183,7 @@ def test_the_schedule_follows_explicit_settings():
 
 
 @pytest.mark.parametrize(
-    ("pairs", "metric"), [(SPELLING, "exact"), (PHONES, "exact"), (sentences(3000), "bleu")]
+    ("pairs", "metric"), [(SPELLING, "accuracy"), (PHONES, "wer"), (sentences(3000), "chrf")]
 )
 def test_the_metric_depends_on_the_targets(pairs, metric):
     assert chosen(pairs).settings.train.metric == metric

@@ -167,3 +167,17 @@ def test_encoded_pairs_do_not_stay_in_memory(tmp_path, monkeypatch):
         tracemalloc.stop()
     # in a list, 6,000 more pairs of lines are over a megabyte
     assert peaks[1] < peaks[0] + 400_000
+
+
+def test_pairs_of_one_group_have_one_hash(tmp_path):
+    path = tmp_path / "p.tsv"
+    path.write_text("go;PST\twent\tgo\nsee;PST\tsaw\tsee\ngo;PRS\tgoes\tgo\nbe;PST\twas\t \n")
+    spool = read(PairsSource(path, group_by="3"))
+    for form in ("NFC", "NFD"):
+        (block,) = spool.blocks(form)
+        assert block.pairs.groups == ["go", "see", "go", "be;PST"]
+        assert (block.hashes == split.source_hashes(["go", "see", "go", "be;PST"])).all()
+    train, held_out = block.split(int(max(block.hashes)))
+    assert len(train.groups) + len(held_out.groups) == 4
+    (without,) = read(PairsSource(path, columns="source=1 target=2")).blocks("NFC")
+    assert not without.pairs.groups

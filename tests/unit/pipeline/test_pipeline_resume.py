@@ -249,7 +249,7 @@ def test_a_finished_run_may_continue_with_more_updates(finished):
         ({"dropout": 0.5}, "model.source.dropout: 0.3 → 0.5"),
         ({"dev_fraction": 0.2}, "data.dev_fraction: 0.05 → 0.2"),
         ({"text": {"source_vocabulary_size": 9}}, "text.source_vocabulary_size: 8000 → 9"),
-        ({"metric": "cer"}, 'train.metric: "exact" → "cer"'),
+        ({"metric": "cer"}, 'train.metric: "accuracy" → "cer"'),
         ({"optimizer": "adadelta"}, 'train.optimizer: "adam" → "adadelta"'),
     ],
     ids=str,

@@ -207,7 +207,8 @@ def test_another_seed_gives_another_model():
 @pytest.mark.parametrize("metric", METRICS)
 def test_a_run_can_be_validated_by_every_metric(metric):
     translator = quick(metric=metric)
-    assert {"exact", "cer", "bleu"} <= {one["name"] for one in translator.summary["scores"]}
+    # whatever validates it, a model is scored by the metrics of its task
+    assert [one["name"] for one in translator.summary["scores"]] == ["accuracy", "cer"]
 
 
 def test_the_dev_loss_is_the_mean_over_tokens_of_dev_pairs(monkeypatch):

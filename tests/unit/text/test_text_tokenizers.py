@@ -280,3 +280,43 @@ def test_importing_the_package_imports_nothing_heavy():
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert run.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "line", "expected"),
+    [
+        (
+            Tagged(separators=";(,)"),
+            "ev N;ACC(PL;PSS(1,SG))",
+            ["e", "v", " N", ";ACC", "(PL", ";PSS", "(1", ",SG", ")", ")"],
+        ),
+        (Tagged(separators="|"), "go Mood=Ind|Tense=Past", ["g", "o", " Mood=Ind", "|Tense=Past"]),
+        (Tagged("first"), "V;PST give up", ["V", ";PST", *" give up"]),
+        (Tagged("first", ";()"), "(N);PL ox", ["(N", ")", ";PL", " ", "o", "x"]),
+        (Tagged("first"), "V;PST", ["V", ";", "P", "S", "T"]),
+        (Tagged(separators="]-^"), "go V-PST^]", ["g", "o", " V", "-PST", "^", "]"]),
+    ],
+)
+def test_tags_have_many_forms(tokenizer, line, expected):
+    assert tokenizer.tokenize(line) == expected
+    assert tokenizer.detokenize(expected) == line
+    assert tokenizer_from_json(json.loads(json.dumps(tokenizer.to_json()))) == tokenizer
+
+
+@pytest.mark.parametrize(
+    ("keys", "sentence"),
+    [
+        ({"position": "last"}, "must have ['kind', 'position', 'separators']"),
+        (
+            {"position": "left", "separators": ";"},
+            "tag position is 'left'; it must be last or first",
+        ),
+        ({"position": ["last"], "separators": ";"}, "tag position is ['last']"),
+        ({"position": "last", "separators": ""}, "tag separators is ''; it must be signs"),
+        ({"position": "last", "separators": "a;"}, "tag separators is 'a;'; it must be signs"),
+        ({"position": "last", "separators": 7}, "tag separators is 7; it must be signs"),
+    ],
+)
+def test_wrong_forms_of_tags_are_refused(keys, sentence):
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        tokenizer_from_json({"kind": "tagged", **keys})

@@ -209,7 +209,8 @@ def test_training_pairs_are_not_called_held_out(tmp_path, dev, told):
 
 def test_the_tables_have_settings_fingerprints_and_signatures(tmp_path):
     rows = page(tmp_path).rows
-    assert ["12.50", "cer", "cer|unit:character"] in rows
+    meaning = "edits of characters, in percent of the target's characters"
+    assert ["12.50", "CER", meaning, "cer|unit:character"] in rows
     assert ["fingerprint of the pairs", "f1a9"] in rows
     assert ["fingerprint of the validation pairs", "held out from the pairs"] in rows
     assert ["threads", "2"] in rows
