@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,7 +17,10 @@ from regard.cli.options import (
     TargetFile,
     choice,
     file_option,
+    flag,
 )
+from regard.cli.output import refuse_output, write_output
+from regard.config.files import FileConfig
 
 if TYPE_CHECKING:
     from regard.data.pairs import Pair
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
 BLOCK_PAIRS = 1000
 
 
+@options.file_settings()
 def check(
     pairs: Pairs = None,
     dev: Annotated[
@@ -37,6 +42,12 @@ def check(
     target: TargetFile = None,
     columns: ColumnNames = None,
     group_by: GroupBy = None,
+    file: Any = None,
+    all_: Annotated[bool, flag("all", "List all bad lines, not only the first.")] = False,
+    out: Annotated[
+        Path | None, file_option("out", "Write all bad lines to a table.", "FILE.tsv")
+    ] = None,
+    overwrite: Annotated[bool, flag("overwrite", "Overwrite an existing --out.")] = False,
     format_: Annotated[str, choice("format", "Output format.", "text", "json")] = "text",
 ) -> None:
     """Report on a file of pairs before training.
@@ -45,20 +56,28 @@ def check(
     code is 2 if a line is bad, or if there are too few pairs to train on.
     """
     from regard.data import corpus_check as checker
-    from regard.data.pairs import Columns, read_pairs
+    from regard.data.pairs import read_pairs
+    from regard.data.reading_notes import ReadingNotes
     from regard.errors import DataError
     from regard.pipeline.auto_configuration import auto_configure, will_use_gpu
     from regard.pipeline.corpus_profile import too_few
+    from regard.pipeline.skipped_lines import skipped_tsv
 
-    pairs_source = options.pairs_source(pairs, source, target, columns, group_by)
-    text_columns = pairs_source.columns
-    parsed_columns = None if text_columns is None else Columns.parse(text_columns)
-    dev_pairs = None if dev is None else list(read_pairs(str(dev), columns=parsed_columns))
-    observer = _Observer()
-    findings = checker.check(observer.observe(pairs_source.scan()), dev=dev_pairs)
-    if not findings.pairs and findings.bad_lines.count == 1:
+    if out is not None:
+        refuse_output("check", out, ("tsv",), overwrite)
+    pairs_source = replace(
+        options.pairs_source(pairs, source, target, columns, group_by), file=FileConfig(**file)
+    )
+    dev_file = replace(pairs_source.layout, group_by="")
+    dev_pairs = None if dev is None else list(read_pairs(str(dev), file=dev_file, trim=True))
+    observer, notes = _Observer(), ReadingNotes(pairs_source.name)
+    found = pairs_source.scan(trim=True, notes=notes)
+    findings = checker.check(
+        observer.observe(found), dev=dev_pairs, notes=notes, all_bad_lines=all_ or format_ == "json"
+    )
+    if not findings.pairs and findings.bad_lines.count == 1 and observer.ends_early:
         # the file is missing or empty: one sentence says it all
-        raise observer.first_errors[0]
+        raise observer.errors[0]
     profile = observer.profile()
     problem = too_few(profile, dev=dev is not None)
     automatic: Sequence[AutoSetting] = (
@@ -66,13 +85,16 @@ def check(
     )
     if format_ == "json":
         report = findings.to_json() | {
-            "chosen": {setting.name: setting.value for setting in automatic}
+            "reading": notes.to_json(),
+            "chosen": {setting.name: setting.value for setting in automatic},
         }
         print(json.dumps(report, ensure_ascii=False))
     else:
-        print(checker.render(findings), end="")
+        print(checker.render(findings, notes.sentences()), end="")
         if automatic:
             print("\nautomatic settings:", *automatic, sep="\n  ")
+    if out is not None:
+        write_output(out, skipped_tsv(observer.errors).encode())
     if problem:
         raise DataError(pairs_source.name, None, problem)
     # --skip-bad-lines does not help if the file is truncated
@@ -90,7 +112,7 @@ class _Observer:
     def __init__(self) -> None:
         from regard.pipeline.corpus_profile import CorpusProfile
 
-        self.first_errors: list[DataError] = []
+        self.errors: list[DataError] = []
         self.ends_early = False
         self._profile = CorpusProfile("NFC")
         self._block: list[tuple[str, str]] = []
@@ -99,7 +121,7 @@ class _Observer:
         """Yield pairs and errors unchanged."""
         for pair in pairs:
             if isinstance(pair, Exception):
-                self.first_errors = self.first_errors or [pair]
+                self.errors.append(pair)
                 self.ends_early = self.ends_early or pair.ends_reading
             else:
                 self._block.append((pair.source, pair.target))

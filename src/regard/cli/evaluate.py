@@ -1,6 +1,8 @@
 """`regard evaluate`: scores one model, or compares two, on held-out pairs."""
 
 import json
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +13,7 @@ from regard.cli.options import (
     ColumnNames,
     Device,
     Import,
+    SkipBadLines,
     SourceFile,
     TargetFile,
     choice,
@@ -20,13 +23,16 @@ from regard.cli.options import (
 )
 from regard.cli.progress import progress_bar
 from regard.cli.translate import CHUNK
-from regard.errors import ConfigError
+from regard.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from regard.metrics.corpus_scores import MetricScore
     from regard.metrics.paired_bootstrap import Comparison
     from regard.pipeline.pairs_source import PairsSource
     from regard.translator import Translator
+
+MAX_SKIPPED_LINES = 5
+"""Bad lines that are printed; the others are counted."""
 
 METRICS = "bleu,chrf,ter,exact,cer,wer"
 
@@ -66,6 +72,7 @@ SEARCH_KEYS = {"beam_size": "beam_sizes", "length_penalty": "length_penalties", 
 """Search settings that a score depends on, with their keys in a comparison of two models."""
 
 
+@options.file_settings()
 @options.search_settings("beam_size")
 def evaluate(
     files: Files,
@@ -73,6 +80,8 @@ def evaluate(
     source: SourceFile = None,
     target: TargetFile = None,
     columns: ColumnNames = None,
+    file: Any = None,
+    skip_bad_lines: SkipBadLines = False,
     metrics: Names = METRICS,
     alignments: GoldFile = None,
     ensemble: Ensemble = False,
@@ -89,6 +98,7 @@ def evaluate(
     """
     from regard.metrics import corpus_scores
     from regard.metrics.paired_bootstrap import paired_bootstrap
+    from regard.pipeline.pairs_source import file_like_training
     from regard.translator import load
 
     names = [name.strip() for name in metrics.split(",")]
@@ -103,7 +113,13 @@ def evaluate(
     translators = [load(*group, device=device) for group in groups]
     normalization = _normalization(translators, models)
     pairs_source = options.pairs_source(pairs, source, target, columns)
-    test_set = _TestSet(pairs_source, normalization, each_line=each_line)
+    data = translators[0].settings.data
+    layout = file_like_training(data.file, pairs_source.pairs, file)
+    pairs_source = replace(pairs_source, file=layout)
+    skipped = _SkippedLines() if skip_bad_lines else None
+    test_set = _TestSet(
+        pairs_source, normalization, trim=data.trim, each_line=each_line, skipped=skipped
+    )
     outputs = [_outputs(translator, test_set.sources, search) for translator in translators]
     recipe = _search_recipe(translators, search) | {
         "lines": len(test_set.sources),
@@ -188,13 +204,46 @@ def _normalization(translators: "list[Translator]", models: list[Path]) -> str:
     return forms[0]
 
 
+class _SkippedLines:
+    """Prints the first bad lines and counts all."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def add(self, error: "DataError") -> None:
+        self.count += 1
+        if self.count <= MAX_SKIPPED_LINES:
+            print(f"skipped: {error}", file=sys.stderr)
+
+    def print_count(self, source: "PairsSource") -> None:
+        if self.count:
+            print(messages.skipped_lines(self.count), file=sys.stderr)
+            if self.count > MAX_SKIPPED_LINES:
+                options.hint("regard", "check", *options.pairs_arguments(source), "--all")
+
+
 class _TestSet:
     """Each source once with all of its targets, or every line; and the fingerprint of the pairs."""
 
-    def __init__(self, source: "PairsSource", normalization: str, *, each_line: bool) -> None:
+    def __init__(
+        self,
+        source: "PairsSource",
+        normalization: str,
+        *,
+        trim: bool,
+        each_line: bool,
+        skipped: _SkippedLines | None,
+    ) -> None:
         from regard.pipeline.input_pairs import read_pairs
 
-        spool, profile = read_pairs(source, normalization)
+        skip = None if skipped is None else skipped.add
+        spool, profile, notes = read_pairs(source, normalization, trim=trim, skip=skip)
+        for sentence in notes.sentences():
+            print(sentence, file=sys.stderr)
+        if skipped is not None:
+            skipped.print_count(source)
+        if not profile.pairs:
+            raise DataError(source.name, None, messages.NO_GOOD_PAIRS)
         by_source: dict[tuple[str, int], list[str]] = {}
         for number, (line, answer) in enumerate(spool.pairs()):
             by_source.setdefault((line, number if each_line else 0), []).append(answer)

@@ -12,6 +12,7 @@ from regard import extensions
 from regard.choices import Normalization
 from regard.config import messages
 from regard.config.checks import above, are_valid, at_least, at_most, refuse
+from regard.config.files import ANY_FILE, FileConfig
 from regard.config.model import DECODERS, ENCODERS, DecoderConfig, EncoderConfig, ModelConfig
 from regard.config.names import ConstraintSetting, TokenizerSetting
 
@@ -41,6 +42,13 @@ class DataConfig:
 
     max_dev_sources: int = 2000
     """Maximum number of sources held out for validation if no dev file is given."""
+
+    trim: bool = False
+    """Remove white space, no-break spaces included, at both ends of a line or cell, in training
+    and translation. regard train sets it; older models do without."""
+
+    file: FileConfig = ANY_FILE
+    """How files are laid out."""
 
     def __post_init__(self) -> None:
         refuse("data", self)

@@ -1,7 +1,7 @@
 """Parsed pairs on disk: every later stage reads them from here.
 
 A spool is an unnamed temporary file that ends with the process. It holds blocks of pairs: sources,
-targets, groups if there are any, and the hash of each group or source, by which the pairs are split.
+targets, groups if there are any, and the hash of each group or source, which decides the split.
 """
 
 import tempfile

@@ -19,6 +19,7 @@ from regard.pipeline.output_checks import check_overwrite, check_writable, new_f
 from regard.pipeline.preprocessing import TrainingData, preprocess, write_text
 from regard.pipeline.pretrained_embeddings import PretrainedEmbeddings
 from regard.pipeline.request import TrainRequest
+from regard.pipeline.skipped_lines import write_skipped_lines
 from regard.pipeline.validation import Validator
 from regard.pipeline.warm_start import WarmStart, check_frozen_tokens, freeze_parts
 from regard.saved_model import SavedModel, build_for
@@ -50,7 +51,8 @@ def run(request: TrainRequest) -> TrainOutcome:
         folder = _open_folder(request, stack)
         warm_start = None if request.start_from is None else WarmStart.load(request.start_from)
         start_normalization = None if warm_start is None else warm_start.normalization
-        pairs = read_input_pairs(request, start_normalization, log)
+        old_recipe = folder.recipe() if request.resume else None
+        pairs = read_input_pairs(request, start_normalization, log, old_recipe)
         embeddings = PretrainedEmbeddings.load(request.embeddings) if request.embeddings else None
         configuration = configure(request, pairs, warm_start, embeddings, folder)
         finished = _finished_translator(request, configuration, folder)
@@ -65,6 +67,7 @@ def run(request: TrainRequest) -> TrainOutcome:
             data = preprocess(folder.path, pairs, configuration.settings, warm_start)
             model = _initialize_model(configuration, data, warm_start, embeddings, log)
             write_text(folder.path / "settings.toml", to_toml(configuration.settings))
+            write_skipped_lines(folder.path, pairs.skipped, log)
         _log_training_data(data, configuration, pairs, log)
         if request.overwrite:
             folder.clear()

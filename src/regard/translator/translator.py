@@ -31,6 +31,7 @@ from regard.translator.prepared_line import (
     check_iterable,
     split_pair,
 )
+from regard.translator.source_cleaner import SourceCleaner
 from regard.translator.translation import Branch, Translation
 
 
@@ -49,6 +50,7 @@ class Translator:
         self.source: TextProcessor = first.source
         self.target: TextProcessor = first.target
         self._constraints: dict[str, Constraint] = {}
+        self._clean_source = SourceCleaner(self.settings.data, self.source.vocabulary)
 
     @property
     def models(self) -> list[Seq2Seq]:
@@ -291,7 +293,7 @@ class Translator:
         """Tokenize a line, truncated to the maximum length; a blank line has no tokens."""
         if not isinstance(text, str):
             raise InputError(messages.not_text(name, text))
-        tokens = self.source.tokenize(text) if text.strip() else []
+        tokens = self.source.tokenize(self._clean_source(text)) if text.strip() else []
         limit = self.max_source_length
         notes = []
         if len(tokens) > limit:
