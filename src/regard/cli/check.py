@@ -23,30 +23,34 @@ from regard.cli.output import refuse_output, write_output
 from regard.config.files import FileConfig
 
 if TYPE_CHECKING:
+    from regard.data.corpus_check import CorpusReport
     from regard.data.pairs import Pair
+    from regard.data.reading_notes import ReadingNotes
     from regard.errors import DataError
     from regard.pipeline.auto_configuration import AutoSetting
     from regard.pipeline.corpus_profile import CorpusProfile
+    from regard.pipeline.pairs_source import PairsSource
 
 BLOCK_PAIRS = 1000
+
+DevFile = Annotated[
+    Path | None,
+    file_option("dev", "Validation pairs; report what they share with PAIRS.", "PAIRS"),
+]
+Out = Annotated[Path | None, file_option("out", "Write all bad lines to a table.", "FILE.tsv")]
 
 
 @options.file_settings()
 def check(
     pairs: Pairs = None,
-    dev: Annotated[
-        Path | None,
-        file_option("dev", "Validation pairs; report what they share with PAIRS.", "PAIRS"),
-    ] = None,
+    dev: DevFile = None,
     source: SourceFile = None,
     target: TargetFile = None,
     columns: ColumnNames = None,
     group_by: GroupBy = None,
     file: Any = None,
     all_: Annotated[bool, flag("all", "List all bad lines, not only the first.")] = False,
-    out: Annotated[
-        Path | None, file_option("out", "Write all bad lines to a table.", "FILE.tsv")
-    ] = None,
+    out: Out = None,
     overwrite: Annotated[bool, flag("overwrite", "Overwrite an existing --out.")] = False,
     format_: Annotated[str, choice("format", "Output format.", "text", "json")] = "text",
 ) -> None:
@@ -56,7 +60,6 @@ def check(
     code is 2 if a line is bad, or if there are too few pairs to train on.
     """
     from regard.data import corpus_check as checker
-    from regard.data.pairs import read_pairs
     from regard.data.reading_notes import ReadingNotes
     from regard.errors import DataError
     from regard.pipeline.auto_configuration import auto_configure, will_use_gpu
@@ -65,34 +68,24 @@ def check(
 
     if out is not None:
         refuse_output("check", out, ("tsv",), overwrite)
-    pairs_source = replace(
-        options.pairs_source(pairs, source, target, columns, group_by), file=FileConfig(**file)
-    )
-    dev_file = replace(pairs_source.layout, group_by="")
-    dev_pairs = None if dev is None else list(read_pairs(str(dev), file=dev_file, trim=True))
+    pairs_source = options.pairs_source(pairs, source, target, columns, group_by)
+    pairs_source = replace(pairs_source, file=FileConfig(**file))
+    dev_pairs = None if dev is None else _dev_pairs(str(dev), pairs_source)
     observer, notes = _Observer(), ReadingNotes(pairs_source.name)
-    found = pairs_source.scan(trim=True, notes=notes)
+    entries = pairs_source.scan(trim=True, notes=notes)
     findings = checker.check(
-        observer.observe(found), dev=dev_pairs, notes=notes, all_bad_lines=all_ or format_ == "json"
+        observer.observe(entries),
+        dev=dev_pairs,
+        notes=notes,
+        all_bad_lines=all_ or format_ == "json",
     )
     if not findings.pairs and findings.bad_lines.count == 1 and observer.ends_early:
         # the file is missing or empty: one sentence says it all
         raise observer.errors[0]
     profile = observer.profile()
     problem = too_few(profile, dev=dev is not None)
-    automatic: Sequence[AutoSetting] = (
-        () if problem else auto_configure(profile, {}, on_gpu=will_use_gpu({})).reasons
-    )
-    if format_ == "json":
-        report = findings.to_json() | {
-            "reading": notes.to_json(),
-            "chosen": {setting.name: setting.value for setting in automatic},
-        }
-        print(json.dumps(report, ensure_ascii=False))
-    else:
-        print(checker.render(findings, notes.sentences()), end="")
-        if automatic:
-            print("\nautomatic settings:", *automatic, sep="\n  ")
+    automatic = () if problem else auto_configure(profile, {}, on_gpu=will_use_gpu({})).reasons
+    (_print_json if format_ == "json" else _print_text)(findings, notes, automatic)
     if out is not None:
         write_output(out, skipped_tsv(observer.errors).encode())
     if problem:
@@ -100,10 +93,34 @@ def check(
     # --skip-bad-lines does not help if the file is truncated
     if format_ == "text" and not observer.ends_early:
         extra: list[object] = [] if dev is None else ["--dev", dev]
-        extra += ["--skip-bad-lines"] if findings.bad_lines.count else []
+        extra += ["--skip-bad-lines"] * bool(findings.bad_lines.count)
         options.hint("regard", "train", *options.pairs_arguments(pairs_source), *extra)
     if findings.bad_lines.count:
         raise typer.Exit(2)
+
+
+def _dev_pairs(path: str, train: "PairsSource") -> "list[Pair]":
+    from regard.data.pairs import read_pairs
+
+    return list(read_pairs(path, file=replace(train.layout, group_by=""), trim=True))
+
+
+def _print_text(
+    findings: "CorpusReport", notes: "ReadingNotes", automatic: "Sequence[AutoSetting]"
+) -> None:
+    from regard.data.corpus_check import render
+
+    print(render(findings, notes.sentences()), end="")
+    if automatic:
+        print("\nautomatic settings:", *automatic, sep="\n  ")
+
+
+def _print_json(
+    findings: "CorpusReport", notes: "ReadingNotes", automatic: "Sequence[AutoSetting]"
+) -> None:
+    automatic_settings = {setting.name: setting.value for setting in automatic}
+    report = findings.to_json() | {"reading": notes.to_json(), "chosen": automatic_settings}
+    print(json.dumps(report, ensure_ascii=False))
 
 
 class _Observer:

@@ -2,7 +2,6 @@
 
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,6 +25,7 @@ from regard.cli.translate import CHUNK
 from regard.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
+    from regard.config.settings import DataConfig
     from regard.metrics.corpus_scores import MetricScore
     from regard.metrics.paired_bootstrap import Comparison
     from regard.pipeline.pairs_source import PairsSource
@@ -98,28 +98,22 @@ def evaluate(
     """
     from regard.metrics import corpus_scores
     from regard.metrics.paired_bootstrap import paired_bootstrap
-    from regard.pipeline.pairs_source import file_like_training
     from regard.translator import load
 
     names = [name.strip() for name in metrics.split(",")]
     corpus_scores.check_names(names)
     if alignments is not None:
-        if ensemble or each_line:
-            raise ConfigError("evaluate", [messages.flags_with_alignments()])
-        _print_alignments(files, alignments, format_, device)
+        _print_alignments(files, alignments, format_, device, single=not (ensemble or each_line))
         return
     models, pairs = (files, None) if source or target else (files[:-1], files[-1])
     groups = _groups(models, ensemble)
     translators = [load(*group, device=device) for group in groups]
     normalization = _normalization(translators, models)
-    pairs_source = options.pairs_source(pairs, source, target, columns)
     data = translators[0].settings.data
-    layout = file_like_training(data.file, pairs_source.pairs, file)
-    pairs_source = replace(pairs_source, file=layout)
-    skipped = _SkippedLines() if skip_bad_lines else None
-    test_set = _TestSet(
-        pairs_source, normalization, trim=data.trim, each_line=each_line, skipped=skipped
+    pairs_source = options.pairs_source(pairs, source, target, columns).like_training(
+        data.file, file
     )
+    test_set = _TestSet(pairs_source, data, each_line=each_line, skip_bad_lines=skip_bad_lines)
     outputs = [_outputs(translator, test_set.sources, search) for translator in translators]
     recipe = _search_recipe(translators, search) | {
         "lines": len(test_set.sources),
@@ -160,10 +154,14 @@ def _groups(models: list[Path], ensemble: bool) -> list[list[Path]]:
     return [models] if ensemble else [[model] for model in models]
 
 
-def _print_alignments(files: list[Path], gold: Path, format_: str, device: str) -> None:
+def _print_alignments(
+    files: list[Path], gold: Path, format_: str, device: str, *, single: bool
+) -> None:
     from regard.pipeline.alignment_evaluation import evaluate_alignments, read_gold_alignments
     from regard.translator import load
 
+    if not single:
+        raise ConfigError("evaluate", [messages.flags_with_alignments()])
     if len(files) != 1:
         raise ConfigError("evaluate", [messages.one_model_with_alignments(len(files))])
     translator = load(files[0], device=device)
@@ -228,20 +226,20 @@ class _TestSet:
     def __init__(
         self,
         source: "PairsSource",
-        normalization: str,
+        data: "DataConfig",
         *,
-        trim: bool,
         each_line: bool,
-        skipped: _SkippedLines | None,
+        skip_bad_lines: bool,
     ) -> None:
         from regard.pipeline.input_pairs import read_pairs
 
-        skip = None if skipped is None else skipped.add
-        spool, profile, notes = read_pairs(source, normalization, trim=trim, skip=skip)
+        skipped = _SkippedLines()
+        skip = skipped.add if skip_bad_lines else None
+        form, trim = data.normalization, data.trim
+        spool, profile, notes = read_pairs(source, form, trim=trim, skip=skip)
         for sentence in notes.sentences():
             print(sentence, file=sys.stderr)
-        if skipped is not None:
-            skipped.print_count(source)
+        skipped.print_count(source)
         if not profile.pairs:
             raise DataError(source.name, None, messages.NO_GOOD_PAIRS)
         by_source: dict[tuple[str, int], list[str]] = {}

@@ -94,8 +94,8 @@ def train(
 
     pairs_source = options.pairs_source(pairs, source, target, columns, group_by)
     train_settings = options.parse_settings(seed=seed, max_steps=max_steps, max_minutes=max_minutes)
-    train_settings |= {} if freeze is None else {"freeze": freeze.split(",")}
-    train_settings |= {} if device is None else {"device": device}
+    own = {"freeze": freeze and freeze.split(","), "device": device}
+    train_settings |= {name: value for name, value in own.items() if value is not None}
     request = TrainRequest(
         pairs=pairs_source,
         dev=None if dev is None else str(dev),
@@ -114,11 +114,15 @@ def train(
         skip_bad_lines=skip_bad_lines,
         quiet=quiet,
     )
+    _train_and_hint(context, request)
+
+
+def _train_and_hint(context: typer.Context, request: Any) -> None:
     start_time = time.time()
     if (stop_signal := _train(request)) is not None:
         options.hint("regard", *_resume_arguments(context.obj, request, start_time))
         raise typer.Exit(128 + stop_signal)
-    if not quiet:
+    if not request.quiet:
         options.hint("regard", "translate", request.out)
 
 

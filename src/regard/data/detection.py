@@ -126,21 +126,21 @@ def _detect_workbook(
 ) -> tuple[Layout, list[list[str]]]:
     name = display_name(path)
     try:
-        found = workbook_format(path)
+        format_ = workbook_format(path)
     except ValueError as error:
         raise DataError(name, None, str(error)) from None
-    if config.format not in ("auto", found):
-        raise DataError(name, None, messages.is_a_workbook(found, config.format))
-    sheets = sheet_names(path, found)
+    if config.format not in ("auto", format_):
+        raise DataError(name, None, messages.is_a_workbook(format_, config.format))
+    sheets = sheet_names(path, format_)
     sheet = config.sheet or (sheets[0] if len(sheets) > 1 else "")
     rows: list[list[str]] = []
-    for _, cells in workbook_rows(path, found, sheet):
+    for _, cells in workbook_rows(path, format_, sheet):
         is_comment = config.comment and cells and cells[0].startswith(config.comment)
         if any(map(str.strip, cells)) and not is_comment:
             rows.append(cells)
         if len(rows) >= SAMPLE_ROWS:
             break
-    return replace(layout, format=found, sheet=sheet), rows
+    return replace(layout, format=format_, sheet=sheet), rows
 
 
 def _json_keys(path: AnyPath, beginning: Beginning, config: FileConfig) -> list[str] | None:
@@ -165,21 +165,21 @@ def _json_keys(path: AnyPath, beginning: Beginning, config: FileConfig) -> list[
 def _json_layout(
     name: str, layout: Layout, config: FileConfig, keys: list[str], num_sides: int
 ) -> Layout:
-    chosen = config.parsed() or config.parsed(names=True)
-    if config.names and chosen is not None and len(chosen.names) < len(chosen.source):
-        chosen = config.parsed(names=True)
-    chosen = chosen or Columns(("source",), ("target",))
+    selection = config.parsed() or config.parsed(names=True)
+    if config.names and selection is not None and len(selection.names) < len(selection.source):
+        selection = config.parsed(names=True)
+    selection = selection or Columns(("source",), ("target",))
     group = parse_list(config.group_by) if config.group_by else ()
-    needed = [*chosen.source, *(chosen.target if num_sides == 2 else ()), *group]
+    needed = [*selection.source, *(selection.target if num_sides == 2 else ()), *group]
     if any(not isinstance(one, str) for one in needed):
-        raise DataError(name, None, messages.names_needed(str(chosen)))
+        raise DataError(name, None, messages.names_needed(str(selection)))
     names = tuple(dict.fromkeys(map(str, needed)))
     explicit = config.columns or config.group_by
     if explicit and keys and (missing := [key for key in names if key not in keys]):
         raise DataError(name, 1, messages.no_such_column(missing[0], ", ".join(keys)))
     number = {key: n for n, key in enumerate(names, 1)}
-    sides = [tuple(number.get(str(one), 1) for one in side) for side in (chosen.source, group)]
-    target = tuple(number[str(one)] for one in chosen.target) if num_sides == 2 else ()
+    sides = [tuple(number.get(str(one), 1) for one in side) for side in (selection.source, group)]
+    target = tuple(number[str(one)] for one in selection.target) if num_sides == 2 else ()
     columns = Columns(sides[0], target, sides[1])
     return replace(
         layout, format="jsonl", names=names, columns=columns, delimiter="\t", exact=False
@@ -194,13 +194,13 @@ def _delimiter(
         return "\t" if config.delimiter == "tab" else config.delimiter, None
     if config.format == "tsv":
         return "\t", None
-    chosen = config.parsed()
+    selection = config.parsed()
     ending = display_name(path).lower().removesuffix(".gz")
     with_tab = sum("\t" in line for line in beginning.lines)
     if config.format == "auto" and with_tab and 2 * with_tab >= len(beginning.lines):
         return "\t", None
     is_csv = ending.endswith(".csv") or config.format == "csv"
-    if num_sides == 1 and not is_csv and (chosen is None or len(chosen.source) == 1):
+    if num_sides == 1 and not is_csv and (selection is None or len(selection.source) == 1):
         # commas and semicolons of a sentence separate no columns
         return "", None
     scores = {x: _consistency(beginning.lines, x) for x in ",;|"}
@@ -245,30 +245,36 @@ def _choose_columns(
 ) -> tuple[Layout, list[str]]:
     """Decide whether there is a header, and which columns make each side."""
     first = [cell.strip() for cell in rows[0]] if rows else []
-    chosen = config.parsed()
+    selection = config.parsed()
     group = parse_list(config.group_by) if config.group_by else ()
-    wanted = [one for one in (*(chosen.names if chosen else ()), *group) if isinstance(one, str)]
+    wanted = [
+        one for one in (*(selection.names if selection else ()), *group) if isinstance(one, str)
+    ]
     names_in_first = bool(first) and all(name in first for name in wanted)
     has_header = config.header == "yes" or (
-        config.header == "auto" and bool(first) and (bool(wanted) or is_header(first))
+        config.header == "auto" and len(rows) > 1 and (bool(wanted) or is_header(first))
     )
     if wanted and not (names_in_first and has_header):
         missing = next((one for one in wanted if one not in first), wanted[0])
-        shown = printable(", ".join(first))
+        text = printable(", ".join(first))
         sentence = messages.no_such_column if config.header == "yes" else messages.no_header
-        raise DataError(name, None, sentence(missing, shown))
+        raise DataError(name, None, sentence(missing, text))
     names = tuple(first) if has_header else ()
     remembered = config.parsed(names=True)
     if remembered is not None and names:
         needed = remembered.source + (remembered.target if num_sides == 2 else ())
         if all(one in first for one in needed):
-            chosen, wanted = remembered, remembered.names
-    if chosen is not None:
-        chosen = replace(chosen, target=chosen.target if num_sides == 2 else ())
-    exact = chosen is None
-    if chosen is None:
-        chosen = _default_columns(name, layout, names, rows[has_header:], num_sides)
-    columns = _by_number(replace(chosen, group=group), first)
+            selection, wanted = remembered, remembered.names
+    if selection is not None:
+        selection = replace(selection, target=selection.target if num_sides == 2 else ())
+    exact = selection is None
+    if selection is None:
+        own = set(_by_number(Columns((1,), (), group), first).group)
+        rest = [["" if n in own else x for n, x in enumerate(row, 1)] for row in rows[has_header:]]
+        selection = _default_columns(name, layout, names, rest, num_sides)
+    columns = _by_number(replace(selection, group=group), first)
+    # columns beyond those are an error only if nobody named any
+    exact = exact and not group
     layout = replace(layout, names=names, columns=columns, exact=exact)
     hints = []
     if has_header and config.header == "auto" and not wanted:
@@ -281,7 +287,7 @@ def _choose_columns(
 def _default_columns(
     name: str, layout: Layout, names: tuple[str, ...], rows: list[list[str]], num_sides: int
 ) -> Columns:
-    """Return the columns of a file for which none are chosen: the only two, or those named so."""
+    """Return the columns of a file for which none are given: the only two, or those named so."""
     source, target = guess_columns(names)
     if num_sides == 1:
         return Columns(tuple(source[:1]) or (1,))
@@ -302,9 +308,9 @@ def _default_columns(
         else:
             numbers = ",".join(str(n + 1) for n in filled[:-1])
             advice = f"source={numbers} target={filled[-1] + 1}"
-        shown = printable(", ".join(names))
+        text = printable(", ".join(names))
         raise DataError(
-            name, None, messages.many_columns(len(filled), shown if names else "", advice)
+            name, None, messages.many_columns(len(filled), text if names else "", advice)
         )
     return Columns((1,), (2,))
 

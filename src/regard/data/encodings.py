@@ -31,7 +31,7 @@ def detect_encoding(sample: bytes) -> str:
     even, odd = sample[0:4096:2].count(0), sample[1:4096:2].count(0)
     half = min(len(sample), 4096) // 2
     # tabs, line ends and spaces are ASCII in any script
-    if half > 1 and max(even, odd) > 0.1 * half and min(even, odd) <= 0.01 * half:
+    if max(even, odd) > max(3, 0.05 * half) and min(even, odd) == 0:
         return "utf-16-le" if odd > even else "utf-16-be"
     return "utf-8"
 

@@ -231,9 +231,9 @@ def not_a_workbook(format_: str) -> str:
     return f"it is not a workbook, but the format is {format_}. Leave --input-format out."
 
 
-def is_a_workbook(found: str, format_: str) -> str:
+def is_a_workbook(actual: str, format_: str) -> str:
     """Say that a file is a workbook."""
-    return f"it is a workbook ({found}), but the format is {format_}. Leave --input-format out."
+    return f"it is a workbook ({actual}), but the format is {format_}. Leave --input-format out."
 
 
 def workbook_too_large(size: int, limit: int) -> str:

@@ -110,8 +110,8 @@ def _file_blocks(
     if is_simple and layout.columns == TWO_COLUMNS and not layout.carriage_returns:
         yield from _tsv_blocks(path, layout, trim, notes)
     else:
-        found = rows(path, layout, notes)
-        yield from group_into_blocks(pairs_of_rows(found, layout, notes, trim=trim))
+        entries = rows(path, layout, notes)
+        yield from group_into_blocks(pairs_of_rows(entries, layout, notes, trim=trim))
 
 
 def _tsv_blocks(
@@ -135,8 +135,8 @@ def _tsv_blocks(
             end = start + (BLOCK_BYTES if content is None else len(content))
             file.seek(start)
             counted = _CountedLines(lines_of(file, name, number, end))
-            found = header.skip(rows_of_lines(iter(counted), name, layout, number))
-            yield from group_into_blocks(pairs_of_rows(found, layout, notes, trim=trim))
+            entries = header.skip(rows_of_lines(iter(counted), name, layout, number))
+            yield from group_into_blocks(pairs_of_rows(entries, layout, notes, trim=trim))
             number += counted.count
     if number == 0:
         raise empty_file(name)

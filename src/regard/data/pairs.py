@@ -159,10 +159,10 @@ def _scan_file(
 
 
 def pairs_of_rows(
-    found: Iterator[Row | DataError], layout: Layout, notes: ReadingNotes, *, trim: bool
+    entries: Iterator[Row | DataError], layout: Layout, notes: ReadingNotes, *, trim: bool
 ) -> Iterator[Pair | DataError]:
     """Make a pair of each row that is not blank, or its error."""
-    for row in found:
+    for row in entries:
         if isinstance(row, DataError):
             yield row
         elif not any(map(str.strip, row.cells)):

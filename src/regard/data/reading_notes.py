@@ -22,16 +22,16 @@ class ReadingNotes:
 
     def sentences(self) -> list[str]:
         """Return what a user should know, a sentence each; nothing for a plain file."""
-        found = [self.layout.description()] if self.layout and not self.layout.is_plain else []
-        found += self.hints
+        sentences = [self.layout.description()] if self.layout and not self.layout.is_plain else []
+        sentences += self.hints
         for count, sentence in (
             (self.blank_lines, messages.blank_lines),
             (self.comments, messages.comment_lines),
             (self.trimmed, messages.trimmed_lines),
             (self.line_breaks, messages.line_breaks),
         ):
-            found += [sentence(count)] if count else []
-        return [f"{self.name}: {sentence}" for sentence in found]
+            sentences += [sentence(count)] if count else []
+        return [f"{self.name}: {sentence}" for sentence in sentences]
 
     def to_json(self) -> dict[str, Any]:
         """Return the layout and the counts."""

@@ -28,8 +28,8 @@ class Row(NamedTuple):
 
 def rows(path: AnyPath, layout: Layout, notes: ReadingNotes) -> Iterator[Row | DataError]:
     """Yield the rows of a file after its header; comments are counted, blank rows come as such."""
-    found = _comments_skipped(_all_rows(path, layout, notes), layout.comment, notes)
-    return HeaderSkipper(layout.has_header).skip(found)
+    entries = _comments_skipped(_all_rows(path, layout, notes), layout.comment, notes)
+    return HeaderSkipper(layout.has_header).skip(entries)
 
 
 @final
@@ -39,9 +39,9 @@ class HeaderSkipper:
     def __init__(self, waiting: bool) -> None:
         self.waiting = waiting
 
-    def skip(self, found: Iterator[Row | DataError]) -> Iterator[Row | DataError]:
+    def skip(self, entries: Iterator[Row | DataError]) -> Iterator[Row | DataError]:
         """Yield the rows but the header."""
-        for row in found:
+        for row in entries:
             if self.waiting and isinstance(row, Row) and any(map(str.strip, row.cells)):
                 self.waiting = False
             else:
@@ -80,9 +80,9 @@ def rows_of_lines(
 
 
 def _comments_skipped(
-    found: Iterator[Row | DataError], comment: str, notes: ReadingNotes
+    entries: Iterator[Row | DataError], comment: str, notes: ReadingNotes
 ) -> Iterator[Row | DataError]:
-    for row in found:
+    for row in entries:
         if comment and isinstance(row, Row) and row.cells and row.cells[0].startswith(comment):
             notes.comments += 1
         else:

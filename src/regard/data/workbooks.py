@@ -34,9 +34,9 @@ def workbook_rows(path: AnyPath, format_: str, sheet: str) -> Iterator[NumberedR
     """Yield the rows of a sheet with their numbers."""
     name = display_name(path)
     _check_size(path, name)
-    found = _excel_rows(path, sheet) if format_ == "xlsx" else _opendocument_rows(path, sheet)
+    rows = _excel_rows(path, sheet) if format_ == "xlsx" else _opendocument_rows(path, sheet)
     try:
-        while chunk := list(_quietly(found)):
+        while chunk := list(_quietly(rows)):
             yield from chunk
     except (DataError, MemoryError):
         raise
@@ -70,11 +70,11 @@ def _check_size(path: AnyPath, name: str) -> None:
         raise DataError(name, None, messages.workbook_too_large(total, MAX_BYTES))
 
 
-def _quietly(found: Iterator[NumberedRow]) -> Iterator[NumberedRow]:
+def _quietly(rows: Iterator[NumberedRow]) -> Iterator[NumberedRow]:
     """Return some rows; warnings of openpyxl are about formats that play no part here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return iter(list(islice(found, CHUNK_ROWS)))
+        return iter(list(islice(rows, CHUNK_ROWS)))
 
 
 def _load(path: AnyPath) -> Any:
@@ -90,8 +90,8 @@ def _load(path: AnyPath) -> Any:
 def _excel_rows(path: AnyPath, sheet: str) -> Iterator[NumberedRow]:
     book = _load(path)
     try:
-        chosen = _chosen(display_name(path), book.sheetnames, sheet)
-        worksheet = book[chosen]
+        sheet_name = _sheet_name(display_name(path), book.sheetnames, sheet)
+        worksheet = book[sheet_name]
         # the size that a program noted may be wrong
         worksheet.reset_dimensions()
         for number, cells in enumerate(worksheet.iter_rows(values_only=True), start=1):
@@ -100,7 +100,7 @@ def _excel_rows(path: AnyPath, sheet: str) -> Iterator[NumberedRow]:
         book.close()
 
 
-def _chosen(name: str, sheets: Sequence[str], sheet: str) -> str:
+def _sheet_name(name: str, sheets: Sequence[str], sheet: str) -> str:
     if sheet and sheet not in sheets:
         raise DataError(name, None, messages.no_such_sheet(sheet, list(map(printable, sheets))))
     return sheet or sheets[0]
@@ -120,7 +120,7 @@ def _cell_text(value: Any) -> str:
 
 
 def _opendocument_rows(path: AnyPath, sheet: str) -> Iterator[NumberedRow]:
-    chosen = _chosen(display_name(path), sheet_names(path, "ods"), sheet)
+    sheet_name = _sheet_name(display_name(path), sheet_names(path, "ods"), sheet)
     with zipfile.ZipFile(path) as archive, archive.open("content.xml") as file:
         inside, number, depth = False, 1, 0
         for event, element in ElementTree.iterparse(file, ["start", "end"]):
@@ -128,7 +128,7 @@ def _opendocument_rows(path: AnyPath, sheet: str) -> Iterator[NumberedRow]:
                 # a table may be inside a cell
                 depth += 1 if event == "start" else -1
                 if depth == 1 and event == "start":
-                    inside = element.get(f"{_TABLE}name") == chosen
+                    inside = element.get(f"{_TABLE}name") == sheet_name
                 elif depth == 0:
                     if inside:
                         return

@@ -80,13 +80,18 @@ class PairsSource:
             file = replace(file, columns=self.columns, names="")
         return file if self.group_by is None else replace(file, group_by=self.group_by)
 
+    def like_training(self, trained: FileConfig, typed: Mapping[str, Any]) -> "PairsSource":
+        """Return the same pairs, read as those that a model was trained on."""
+        path = self.pairs if is_file(self.pairs) else None
+        return replace(self, file=file_like_training(trained, path, typed))
+
     def scan(
         self, *, trim: bool = False, notes: ReadingNotes | None = None
     ) -> Iterator[Pair | DataError]:
         """Yield each pair or the error of its line, once."""
         if self.pairs is not None and not is_file(self.pairs):
-            given = (self.source, self.target, self.columns, self.group_by)
-            if given != (None, None, None, None):
+            arguments = (self.source, self.target, self.columns, self.group_by)
+            if arguments != (None, None, None, None):
                 raise ConfigError("data", [messages.list_with_files(self.label)])
             return _scan_list(self.pairs, self.label)
         files: dict[str, Any] = {"source": self.source, "target": self.target, "file": self.layout}
@@ -113,12 +118,12 @@ def file_like_training(
     if path is None:
         return FileConfig(**typed)
     names = ("columns", "names", "joiner", "comment")
-    kept: dict[str, Any] = {name: getattr(trained, name) for name in names}
+    settings: dict[str, Any] = {name: getattr(trained, name) for name in names}
     if trained.encoding != "auto" and "encoding" not in typed and os.path.isfile(path):
-        kept |= {} if fits_utf_8(path) else {"encoding": trained.encoding}
+        settings |= {} if fits_utf_8(path) else {"encoding": trained.encoding}
     if "columns" in typed:
-        kept["names"] = ""
-    return FileConfig(**(kept | dict(typed)))
+        settings["names"] = ""
+    return FileConfig(**(settings | dict(typed)))
 
 
 def is_file(pairs: object) -> TypeIs[AnyPath]:

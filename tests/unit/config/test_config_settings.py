@@ -12,6 +12,7 @@ import pytest
 from regard.choices import either, printable
 from regard.config import settings as module
 from regard.config.checks import above, at_least, at_most, must_be
+from regard.config.files import FileConfig
 from regard.config.model import (
     DECODERS,
     ENCODERS,
@@ -34,6 +35,20 @@ DEFAULTS = {
         "max_target_length": 512,
         "dev_fraction": 0.05,
         "max_dev_sources": 2000,
+        "trim": False,
+        "file": asdict(FileConfig()),
+    },
+    FileConfig: {
+        "format": "auto",
+        "delimiter": "auto",
+        "encoding": "auto",
+        "header": "auto",
+        "columns": "",
+        "names": "",
+        "group_by": "",
+        "joiner": " ",
+        "comment": "",
+        "sheet": "",
     },
     TextConfig: {
         "source": "characters",
