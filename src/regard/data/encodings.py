@@ -8,8 +8,15 @@ from typing_extensions import override
 
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
-COMMON_ENCODINGS = ("cp1252", "cp1250", "cp1251", "cp1255", "shift_jis", "gb18030", "latin-1")
-"""Legacy encodings to suggest, in this order."""
+COMMON_ENCODINGS = {
+    "cp1252": "Western",
+    "cp1250": "Central European",
+    "cp1251": "Cyrillic",
+    "cp1255": "Hebrew",
+    "shift_jis": "Japanese",
+    "gb18030": "Chinese",
+}
+"""Legacy encodings to suggest, and what each is for."""
 
 _BAD_BYTES = 0xDC00
 """Code point that stands for byte 0 where it cannot be decoded: a lone surrogate."""

@@ -140,7 +140,8 @@ def _decode(raw: bytes, encoding: str) -> str:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         if encoding == "utf-8":
-            advice = next((name for name in COMMON_ENCODINGS if can_decode(raw, name)), None)
+            fitting = [name for name in COMMON_ENCODINGS if can_decode(raw, name)]
+            advice = [f"{name} ({COMMON_ENCODINGS[name]})" for name in fitting]
             problem = messages.not_utf8(error.start + 1, raw[error.start], advice)
         else:
             problem = messages.not_in_encoding(*undecodable(raw), encoding)

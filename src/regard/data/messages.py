@@ -1,5 +1,7 @@
 """Sentences about files of lines, pairs and encoded corpora, each in one place."""
 
+from regard.choices import either
+
 BLANK = "both sides are blank. Remove the line."
 BLANK_SOURCE = "the source is blank. Fill it in or remove the line."
 BLANK_TARGET = "the target is blank. Fill it in or remove the line."
@@ -20,12 +22,11 @@ CONTENT_CHANGED = "its content is not what was written"
 UNREADABLE_METADATA = "corpus.json cannot be read"
 
 
-def not_utf8(position: int, byte: int, encoding: str | None) -> str:
+def not_utf8(position: int, byte: int, encodings: list[str]) -> str:
     """Say which byte of a line is not UTF-8."""
-    advice = f"pass the file's encoding, such as --encoding {encoding}" if encoding else "repair it"
+    advice = f", or pass its --encoding, such as {either(encodings)}" if encodings else ""
     return (
-        f"byte {position} of the line is 0x{byte:02x}, not UTF-8. Save the file as UTF-8, or "
-        f"{advice}."
+        f"byte {position} of the line is 0x{byte:02x}, not UTF-8. Save the file as UTF-8{advice}."
     )
 
 

@@ -23,7 +23,8 @@ BAD = [
     (
         b"a\tb\ncaf\xe9\td\n",
         "bad.tsv, line 2: byte 4 of the line is 0xe9, not UTF-8. Save the file as UTF-8, or pass "
-        "the file's encoding, such as --encoding cp1252.",
+        "its --encoding, such as cp1252 (Western), cp1250 (Central European), cp1251 (Cyrillic) or "
+        "cp1255 (Hebrew).",
     ),
     (
         "a\tb\nc d\n",
@@ -31,7 +32,8 @@ BAD = [
     ),
     (
         "a\tb\tc\n",
-        "bad.tsv: it has 3 columns. Say which to learn from, such as --columns source=1,2 target=3.",
+        "bad.tsv: it has 3 columns. Say which to learn from, such as --columns source=1,2 "
+        "target=3.",
     ),
     (
         "a\tb\nc\td\ne\tf\tg\n",
