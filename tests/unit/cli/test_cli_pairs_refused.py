@@ -145,7 +145,8 @@ def test_u_2028_and_u_0085_stay_inside_their_line(run, tmp_path):
     found = json.loads(answer.out)
     assert (answer.code, found["pairs"], found["bad_lines"]["count"]) == (0, 2, 0)
     assert found["source"]["maximum"] == 3
-    answer = run("train", "odd.tsv", "--dev", "odd.tsv", "--max-steps", 1, *SMALL)
+    letters = "--set=text.source=characters"
+    answer = run("train", "odd.tsv", "--dev", "odd.tsv", "--max-steps", 1, letters, *SMALL)
     assert answer.code == 0, answer.err
     # a, U+2028, b, U+0085 and the four that every vocabulary begins with
     told = "2 training pairs, 2 sources for validation (the same pairs); 8 source and 6 target "
