@@ -35,7 +35,7 @@ MAY_IMPORT = {
     "decoders": {"nn", "kernels"},
     "models": {"encoders", "decoders", "nn"},
     "text": set(),
-    "data": {"text"},
+    "data": {"config", "text"},
     "metrics": set(),
     "viz": {"metrics"},
     "inference": {"models", "encoders", "decoders", "nn", "kernels"},

@@ -17,7 +17,7 @@ from regard.cli.embed import embed
 from regard.cli.errors import errors
 from regard.cli.evaluate import evaluate
 from regard.cli.info import info
-from regard.cli.options import hint
+from regard.cli.options import hint, split_columns
 from regard.cli.report import report
 from regard.cli.serve import serve
 from regard.cli.show import show
@@ -98,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args = [
         part
         for previous, arg in zip(["", *argv], argv, strict=False)
-        for part in (arg.split() if previous == "--columns" else [arg])
+        for part in (split_columns(arg) if previous == "--columns" else [arg])
     ]
     code = 0
     try:

@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,27 +17,41 @@ from regard.cli.options import (
     TargetFile,
     choice,
     file_option,
+    flag,
 )
+from regard.cli.output import refuse_output, write_output
+from regard.config.files import FileConfig
 
 if TYPE_CHECKING:
+    from regard.data.corpus_check import CorpusReport
     from regard.data.pairs import Pair
+    from regard.data.reading_notes import ReadingNotes
     from regard.errors import DataError
     from regard.pipeline.auto_configuration import AutoConfiguration, AutoSetting
     from regard.pipeline.corpus_profile import CorpusProfile
+    from regard.pipeline.pairs_source import PairsSource
 
 BLOCK_PAIRS = 1000
 
+DevFile = Annotated[
+    Path | None,
+    file_option("dev", "Validation pairs; report what they share with PAIRS.", "PAIRS"),
+]
+Out = Annotated[Path | None, file_option("out", "Write all bad lines to a table.", "FILE.tsv")]
 
+
+@options.file_settings()
 def check(
     pairs: Pairs = None,
-    dev: Annotated[
-        Path | None,
-        file_option("dev", "Validation pairs; report what they share with PAIRS.", "PAIRS"),
-    ] = None,
+    dev: DevFile = None,
     source: SourceFile = None,
     target: TargetFile = None,
     columns: ColumnNames = None,
     group_by: GroupBy = None,
+    file: Any = None,
+    all_: Annotated[bool, flag("all", "List all bad lines, not only the first.")] = False,
+    out: Out = None,
+    overwrite: Annotated[bool, flag("overwrite", "Overwrite an existing --out.")] = False,
     format_: Annotated[str, choice("format", "Output format.", "text", "json")] = "text",
 ) -> None:
     """Report on a file of pairs before training.
@@ -45,50 +60,94 @@ def check(
     code is 2 if a line is bad, or if there are too few pairs to train on.
     """
     from regard.data import corpus_check as checker
-    from regard.data.pairs import Columns, read_pairs
+    from regard.data.reading_notes import ReadingNotes
     from regard.errors import DataError
     from regard.pipeline.auto_configuration import auto_configure, will_use_gpu
     from regard.pipeline.corpus_profile import too_few
-    from regard.pipeline.training_time import estimate_training_seconds
-    from regard.training.estimate import format_duration
+    from regard.pipeline.skipped_lines import skipped_tsv
 
+    if out is not None:
+        refuse_output("check", out, ("tsv",), overwrite)
     pairs_source = options.pairs_source(pairs, source, target, columns, group_by)
-    text_columns = pairs_source.columns
-    parsed_columns = None if text_columns is None else Columns.parse(text_columns)
-    dev_pairs = None if dev is None else list(read_pairs(str(dev), columns=parsed_columns))
-    observer = _Observer()
-    corpus_report = checker.check(observer.observe(pairs_source.scan()), dev=dev_pairs)
-    if not corpus_report.pairs and corpus_report.bad_lines.count == 1:
+    pairs_source = replace(pairs_source, file=FileConfig(**file))
+    dev_pairs = None if dev is None else _dev_pairs(str(dev), pairs_source)
+    observer, notes = _Observer(), ReadingNotes(pairs_source.name)
+    entries = pairs_source.scan(trim=True, notes=notes)
+    corpus_report = checker.check(
+        observer.observe(entries),
+        dev=dev_pairs,
+        notes=notes,
+        all_bad_lines=all_ or format_ == "json",
+    )
+    if not corpus_report.pairs and corpus_report.bad_lines.count == 1 and observer.ends_early:
         # the file is missing or empty: one sentence says it all
-        raise observer.first_errors[0]
+        raise observer.errors[0]
     profile = observer.profile()
     problem = too_few(profile, dev=dev is not None)
     configuration = None if problem else auto_configure(profile, {}, on_gpu=will_use_gpu({}))
-    automatic: Sequence[AutoSetting] = () if configuration is None else configuration.reasons
     warnings = _warnings(profile, dev_pairs or [], str(dev), configuration)
+    automatic = () if configuration is None else configuration.reasons
     if format_ == "json":
-        report = corpus_report.to_json() | {
-            "chosen": {setting.name: setting.value for setting in automatic},
-            "warnings": warnings,
-        }
-        print(json.dumps(report, ensure_ascii=False))
+        _print_json(corpus_report, notes, automatic, warnings)
     else:
-        print(checker.render(corpus_report), end="")
-        for warning in warnings:
-            print(f"warning      {warning}")
+        _print_text(corpus_report, notes, automatic, warnings)
         if automatic:
-            print("\nautomatic settings:", *automatic, sep="\n  ")
-            seconds = format_duration(estimate_training_seconds(profile))
-            print(f"\ntraining takes about {seconds} at most here, validations not included")
+            _print_training_time(profile)
+    if out is not None:
+        write_output(out, skipped_tsv(observer.errors).encode())
     if problem:
         raise DataError(pairs_source.name, None, problem)
     # --skip-bad-lines does not help if the file is truncated
     if format_ == "text" and not observer.ends_early:
         train_options: list[object] = [] if dev is None else ["--dev", dev]
-        train_options += ["--skip-bad-lines"] if corpus_report.bad_lines.count else []
+        train_options += ["--skip-bad-lines"] * bool(corpus_report.bad_lines.count)
         options.hint("regard", "train", *options.pairs_arguments(pairs_source), *train_options)
     if corpus_report.bad_lines.count:
         raise typer.Exit(2)
+
+
+def _dev_pairs(path: str, train: "PairsSource") -> "list[Pair]":
+    from regard.data.pairs import read_pairs
+
+    return list(read_pairs(path, file=replace(train.layout, group_by=""), trim=True))
+
+
+def _print_text(
+    corpus_report: "CorpusReport",
+    notes: "ReadingNotes",
+    automatic: "Sequence[AutoSetting]",
+    warnings: list[str],
+) -> None:
+    from regard.data.corpus_check import render
+
+    print(render(corpus_report, notes.sentences()), end="")
+    for warning in warnings:
+        print(f"warning      {warning}")
+    if automatic:
+        print("\nautomatic settings:", *automatic, sep="\n  ")
+
+
+def _print_json(
+    corpus_report: "CorpusReport",
+    notes: "ReadingNotes",
+    automatic: "Sequence[AutoSetting]",
+    warnings: list[str],
+) -> None:
+    automatic_settings = {setting.name: setting.value for setting in automatic}
+    report = corpus_report.to_json() | {
+        "reading": notes.to_json(),
+        "chosen": automatic_settings,
+        "warnings": warnings,
+    }
+    print(json.dumps(report, ensure_ascii=False))
+
+
+def _print_training_time(profile: "CorpusProfile") -> None:
+    from regard.pipeline.training_time import estimate_training_seconds
+    from regard.training.estimate import format_duration
+
+    seconds = format_duration(estimate_training_seconds(profile))
+    print(f"\ntraining takes about {seconds} at most here, validations not included")
 
 
 def _warnings(
@@ -113,7 +172,7 @@ class _Observer:
     def __init__(self) -> None:
         from regard.pipeline.corpus_profile import CorpusProfile
 
-        self.first_errors: list[DataError] = []
+        self.errors: list[DataError] = []
         self.ends_early = False
         self._profile = CorpusProfile("NFC")
         self._block: list[tuple[str, str]] = []
@@ -122,7 +181,7 @@ class _Observer:
         """Yield pairs and errors unchanged."""
         for pair in pairs:
             if isinstance(pair, Exception):
-                self.first_errors = self.first_errors or [pair]
+                self.errors.append(pair)
                 self.ends_early = self.ends_early or pair.ends_reading
             else:
                 self._block.append((pair.source, pair.target))

@@ -1,6 +1,7 @@
 """`regard evaluate`: scores one model, or compares two, on held-out pairs."""
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,7 @@ from regard.cli.options import (
     ColumnNames,
     Device,
     Import,
+    SkipBadLines,
     SourceFile,
     TargetFile,
     choice,
@@ -20,13 +22,17 @@ from regard.cli.options import (
 )
 from regard.cli.progress import progress_bar
 from regard.cli.translate import CHUNK
-from regard.errors import ConfigError
+from regard.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
+    from regard.config.settings import DataConfig
     from regard.metrics.corpus_scores import MetricScore
     from regard.metrics.paired_bootstrap import Comparison
     from regard.pipeline.pairs_source import PairsSource
     from regard.translator import Translator
+
+MAX_SKIPPED_LINES = 5
+"""Bad lines that are printed; the others are counted."""
 
 Files = Annotated[
     list[Path],
@@ -65,6 +71,7 @@ SEARCH_KEYS = {"beam_size": "beam_sizes", "length_penalty": "length_penalties", 
 """Search settings that a score depends on, with their keys in a comparison of two models."""
 
 
+@options.file_settings()
 @options.search_settings("beam_size")
 def evaluate(
     files: Files,
@@ -72,6 +79,8 @@ def evaluate(
     source: SourceFile = None,
     target: TargetFile = None,
     columns: ColumnNames = None,
+    file: Any = None,
+    skip_bad_lines: SkipBadLines = False,
     metrics: Names = None,
     alignments: GoldFile = None,
     ensemble: Ensemble = False,
@@ -94,16 +103,17 @@ def evaluate(
     named = [] if metrics is None else [name.strip() for name in metrics.split(",")]
     corpus_scores.check_names(named)
     if alignments is not None:
-        if ensemble or each_line:
-            raise ConfigError("evaluate", [messages.flags_with_alignments()])
-        _print_alignments(files, alignments, format_, device)
+        _print_alignments(files, alignments, format_, device, single=not (ensemble or each_line))
         return
     models, pairs = (files, None) if source or target else (files[:-1], files[-1])
     groups = _groups(models, ensemble)
     translators = [load(*group, device=device) for group in groups]
     normalization = _normalization(translators, models)
-    pairs_source = options.pairs_source(pairs, source, target, columns)
-    test_set = _TestSet(pairs_source, normalization, each_line=each_line)
+    data = translators[0].settings.data
+    pairs_source = options.pairs_source(pairs, source, target, columns).like_training(
+        data.file, file
+    )
+    test_set = _TestSet(pairs_source, data, each_line=each_line, skip_bad_lines=skip_bad_lines)
     outputs = [_outputs(translator, test_set.sources, search) for translator in translators]
     recipe = _search_recipe(translators, search)
     recipe |= {"lines": len(test_set.sources), "each_line": each_line}
@@ -145,10 +155,14 @@ def _groups(models: list[Path], ensemble: bool) -> list[list[Path]]:
     return [models] if ensemble else [[model] for model in models]
 
 
-def _print_alignments(files: list[Path], gold: Path, format_: str, device: str) -> None:
+def _print_alignments(
+    files: list[Path], gold: Path, format_: str, device: str, *, single: bool
+) -> None:
     from regard.pipeline.alignment_evaluation import evaluate_alignments, read_gold_alignments
     from regard.translator import load
 
+    if not single:
+        raise ConfigError("evaluate", [messages.flags_with_alignments()])
     if len(files) != 1:
         raise ConfigError("evaluate", [messages.one_model_with_alignments(len(files))])
     translator = load(files[0], device=device)
@@ -189,13 +203,46 @@ def _normalization(translators: "list[Translator]", models: list[Path]) -> str:
     return forms[0]
 
 
+class _SkippedLines:
+    """Prints the first bad lines and counts all."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def add(self, error: "DataError") -> None:
+        self.count += 1
+        if self.count <= MAX_SKIPPED_LINES:
+            print(f"skipped: {error}", file=sys.stderr)
+
+    def print_count(self, source: "PairsSource") -> None:
+        if self.count:
+            print(messages.skipped_lines(self.count), file=sys.stderr)
+            if self.count > MAX_SKIPPED_LINES:
+                options.hint("regard", "check", *options.pairs_arguments(source), "--all")
+
+
 class _TestSet:
     """Each source once with all of its targets, or every line; and the fingerprint of the pairs."""
 
-    def __init__(self, source: "PairsSource", normalization: str, *, each_line: bool) -> None:
+    def __init__(
+        self,
+        source: "PairsSource",
+        data: "DataConfig",
+        *,
+        each_line: bool,
+        skip_bad_lines: bool,
+    ) -> None:
         from regard.pipeline.input_pairs import read_pairs
 
-        spool, profile = read_pairs(source, normalization)
+        skipped = _SkippedLines()
+        skip = skipped.add if skip_bad_lines else None
+        form, trim = data.normalization, data.trim
+        spool, profile, notes = read_pairs(source, form, trim=trim, skip=skip)
+        for sentence in notes.sentences():
+            print(sentence, file=sys.stderr)
+        skipped.print_count(source)
+        if not profile.pairs:
+            raise DataError(source.name, None, messages.NO_GOOD_PAIRS)
         by_source: dict[tuple[str, int], list[str]] = {}
         for number, (line, answer) in enumerate(spool.pairs()):
             by_source.setdefault((line, number if each_line else 0), []).append(answer)

@@ -84,7 +84,30 @@ def one_row_only(nbest: int) -> str:
     return f"format is pharaoh, which has one row per line, but nbest is {nbest}. Use nbest = 1."
 
 
+def text_and_input() -> str:
+    """Say that lines come from one place."""
+    return "Both --text and --input are given. Give one of them."
+
+
+def table_without_input(names: str) -> str:
+    """Say that some options are for files."""
+    return f"{names} is for files. Pass the file by --input; - is standard input."
+
+
+def more_notes(count: int, note: str) -> str:
+    """Count the lines with the same note."""
+    return f"{count:,} more line{'s' * (count != 1)} with a note like this: {note}"
+
+
 # evaluate
+
+
+NO_GOOD_PAIRS = "it has no good pair to evaluate on. Run regard check on it."
+
+
+def skipped_lines(count: int) -> str:
+    """Count bad lines."""
+    return f"skipped {count:,} bad line{'s' * (count != 1)}"
 
 
 def flags_with_alignments() -> str:

@@ -4,7 +4,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import wraps
 from importlib import import_module
 from inspect import Parameter, signature
@@ -19,6 +19,7 @@ from regard.choices import unknown_choice
 from regard.cli import messages
 from regard.config.checks import choices, named_part, number_of, types_of
 from regard.config.documentation import document
+from regard.config.files import FileConfig
 from regard.config.settings import SearchConfig, TrainConfig
 from regard.errors import ConfigError
 
@@ -62,12 +63,14 @@ def file_option(name: str, help_: str, metavar: str) -> Any:
     return typer.Option(f"--{name}", metavar=metavar, help=help_, readable=False)
 
 
-def setting(section: type[Any], name: str, metavar: str | None = None) -> Any:
+def setting(
+    section: type[Any], name: str, metavar: str | None = None, option: str | None = None
+) -> Any:
     """Return the option of a setting, with the setting's documentation as help.
 
     It accepts any text: all settings are checked together later. A Boolean setting is a flag.
     """
-    option = f"--{name.replace('_', '-')}"
+    option = option or f"--{name.replace('_', '-')}"
     text = next(entry.text for entry in document(section) if entry.name == name)
     type_ = types_of(section)[name]
     if type_ is bool:
@@ -88,39 +91,71 @@ def search_settings(*names: str) -> Callable[[Command], Command]:
     They replace its parameter `search` in `--help`; the parameter receives the typed ones.
     """
 
-    def decorate(command: Command) -> Command:
-        options = list(_search_parameters(names))
+    def convert(**texts: Any) -> dict[str, Any]:
+        flags = {name: True for name, text in texts.items() if text is True}
+        typed = {name: text for name, text in texts.items() if not isinstance(text, bool)}
+        # a module is imported if it is typed here, not if a file or a request names it
+        import_modules([module for module in [_module_of(typed.get("constraint"))] if module])
+        return parse_settings(**typed) | flags
 
-        @wraps(command)
-        def run(**arguments: Any) -> None:
-            typed = {name: arguments.pop(name) for name in [one.name for one in options]}
-            flags = {name: True for name, text in typed.items() if text is True}
-            texts = {name: text for name, text in typed.items() if not isinstance(text, bool)}
-            # a module is imported if it is typed here, not if a file or a request names it
-            import_modules([module for module in [_module_of(texts.get("constraint"))] if module])
-            command(**arguments, search=parse_settings(**texts) | flags)
-
-        parameters = [
-            replacement
-            for parameter in signature(command).parameters.values()
-            for replacement in (options if parameter.name == "search" else [parameter])
-        ]
-        run.__signature__ = signature(command).replace(parameters=parameters)  # type: ignore[attr-defined]
-        run.__annotations__ = {one.name: one.annotation for one in parameters} | {"return": None}
-        return run
-
-    return decorate
+    parameters = list(_parameters(SearchConfig, names or types_of(SearchConfig)))
+    return lambda command: _with_options(command, "search", parameters, convert)
 
 
-def _search_parameters(names: tuple[str, ...]) -> Iterator[Parameter]:
-    for name, hint in types_of(SearchConfig).items():
-        if names and name not in names:
-            continue
-        kind: Any = bool if hint is bool else str | None
-        default = False if hint is bool else None
-        annotation = Annotated[kind, setting(SearchConfig, name)]
+FILE_SETTINGS = ("format", "delimiter", "encoding", "header", "joiner", "comment", "sheet")
+"""Settings of [data.file] that have an option."""
+
+
+def file_settings(*names: str) -> Callable[[Command], Command]:
+    """Give a command an option for each setting of a file, or for the named ones.
+
+    They replace its parameter `file` in `--help`; the parameter receives the typed ones.
+    """
+
+    def convert(**texts: Any) -> dict[str, Any]:
+        return {name: text for name, text in texts.items() if text is not None}
+
+    parameters = list(_parameters(FileConfig, names or FILE_SETTINGS))
+    return lambda command: _with_options(command, "file", parameters, convert)
+
+
+def file_option_name(name: str) -> str:
+    """Return the option of a setting of [data.file]: --format is that of the output."""
+    return "--input-format" if name == "format" else f"--{name.replace('_', '-')}"
+
+
+def _with_options(
+    command: Command, name: str, options: list[Parameter], convert: Callable[..., dict[str, Any]]
+) -> Command:
+    """Replace a parameter of a command by several options."""
+
+    @wraps(command)
+    def run(**arguments: Any) -> None:
+        texts = {one.name.removeprefix("file_"): arguments.pop(one.name) for one in options}
+        command(**arguments, **{name: convert(**texts)})
+
+    parameters = [
+        replacement
+        for parameter in signature(command).parameters.values()
+        for replacement in (options if parameter.name == name else [parameter])
+    ]
+    run.__signature__ = signature(command).replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in parameters} | {"return": None}
+    return run
+
+
+def _parameters(section: type[Any], names: Iterable[str]) -> Iterator[Parameter]:
+    hints = types_of(section)
+    for name in names:
+        kind: Any = bool if hints[name] is bool else str | None
+        default = False if hints[name] is bool else None
+        option = file_option_name(name) if section is FileConfig else None
+        metavar = "TEXT" if hints[name] is str else None
+        annotation = Annotated[kind, setting(section, name, metavar, option)]
+        # --format has its own parameter in some commands
+        parameter = f"file_{name}" if section is FileConfig else name
         yield Parameter(
-            name, Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=annotation
+            parameter, Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=annotation
         )
 
 
@@ -207,8 +242,8 @@ Pairs = Annotated[
     Path | None,
     file_argument(
         "PAIRS",
-        "Pairs of lines: TSV, or JSON lines (.jsonl) with source and target; plain or gzip; "
-        "- for stdin.",
+        "Pairs of lines: TSV, CSV, JSON lines (.jsonl) with source and target, .xlsx or .ods; "
+        "plain or gzip; - for stdin.",
     ),
 ]
 SourceFile = Annotated[
@@ -221,8 +256,8 @@ ColumnNames = Annotated[
     tuple[str, str] | None,
     typer.Option(
         "--columns",
-        metavar="source=N… target=N…",
-        help="TSV columns of each side, counted from 1, such as source=1,3 target=2.",
+        metavar="source=C… target=C…",
+        help="Columns of each side, by number or name, such as source=1,3 target=2.",
     ),
 ]
 GroupBy = Annotated[
@@ -230,9 +265,10 @@ GroupBy = Annotated[
     typer.Option(
         "--group-by",
         metavar="COLUMN",
-        help="Hold out pairs with equal text in this column together, such as the lemma's.",
+        help="Hold out pairs with equal text in this column together, such as lemma or 1.",
     ),
 ]
+SkipBadLines = Annotated[bool, flag("skip-bad-lines", "Skip bad lines and report them.")]
 Model = Annotated[Path, file_argument("MODEL", "A model file.")]
 Device = Annotated[str, setting(TrainConfig, "device", "NAME")]
 Import = Annotated[
@@ -272,8 +308,19 @@ def pairs_arguments(source: "PairsSource") -> list[object]:
     arguments: list[object] = [] if source.pairs is None else [source.pairs]
     for name, path in (("--source", source.source), ("--target", source.target)):
         arguments += [] if path is None else [name, path]
-    arguments += [] if source.columns is None else ["--columns", *source.columns.split()]
-    return arguments + ([] if source.group_by is None else ["--group-by", source.group_by])
+    if source.columns is not None:
+        arguments += ["--columns", *split_columns(source.columns)]
+    arguments += [] if source.group_by is None else ["--group-by", source.group_by]
+    for name in FILE_SETTINGS:
+        text = getattr(source.file, name)
+        if text != getattr(FileConfig(), name):
+            arguments += [file_option_name(name), text]
+    return arguments
+
+
+def split_columns(text: str) -> list[str]:
+    """Split the two values of --columns; a name may hold spaces."""
+    return re.split(r"\s+(?=(?:source|target)=)", text.strip())
 
 
 def shorten(text: str, cells: int = 60) -> str:

@@ -15,6 +15,7 @@ from regard.cli.options import (
     GroupBy,
     Import,
     Pairs,
+    SkipBadLines,
     SourceFile,
     TargetFile,
     file_option,
@@ -56,9 +57,9 @@ AllowChanges = Annotated[bool, flag("allow-changes", "Resume even if settings di
 AllowInexact = Annotated[
     bool, flag("allow-inexact", "Resume even if versions, threads or devices differ.")
 ]
-SkipBadLines = Annotated[bool, flag("skip-bad-lines", "Skip bad lines and report them.")]
 
 
+@options.file_settings()
 def train(
     context: typer.Context,
     pairs: Pairs = None,
@@ -67,6 +68,7 @@ def train(
     target: TargetFile = None,
     columns: ColumnNames = None,
     group_by: GroupBy = None,
+    file: Any = None,
     preset: Preset = None,
     paper_sizes: PaperSizes = False,
     out: Out = None,
@@ -96,14 +98,16 @@ def train(
 
     pairs_source = options.pairs_source(pairs, source, target, columns, group_by)
     train_settings = options.parse_settings(seed=seed, max_steps=max_steps, max_minutes=max_minutes)
-    train_settings |= {} if freeze is None else {"freeze": freeze.split(",")}
-    train_settings |= {} if device is None else {"device": device}
+    own = {"freeze": freeze and freeze.split(","), "device": device}
+    train_settings |= {name: value for name, value in own.items() if value is not None}
     request = TrainRequest(
         pairs=pairs_source,
         dev=None if dev is None else str(dev),
         preset=preset,
         paper_sizes=paper_sizes,
-        settings=_settings(config, set_ or [], train_settings, quiet=quiet),
+        settings=_settings(
+            config, set_ or [], {"train": train_settings, "file": file}, quiet=quiet
+        ),
         out=out or Path(f"{pairs_source.stem}.regard"),
         start_from=start_from,
         embeddings=embeddings,
@@ -114,9 +118,13 @@ def train(
         skip_bad_lines=skip_bad_lines,
         quiet=quiet,
     )
+    _train_and_hint(context, request, started)
+
+
+def _train_and_hint(context: typer.Context, request: "TrainRequest", started: float) -> None:
     start_time = time.time()
     outcome = _train(request, started)
-    if not quiet or outcome.stopped_by is not None:
+    if not request.quiet or outcome.stopped_by is not None:
         _suggest(outcome, request, _resume_arguments(context.obj, request, start_time))
     if outcome.stopped_by is not None:
         raise typer.Exit(128 + outcome.stopped_by)
@@ -171,25 +179,23 @@ def _resume_arguments(args: list[str], request: Any, start_time: float) -> list[
 
 
 def _settings(
-    config: Path | None, assignments: list[str], train_settings: dict[str, Any], *, quiet: bool
+    config: Path | None, assignments: list[str], typed: dict[str, Any], *, quiet: bool
 ) -> dict[str, Any]:
     """Return the typed settings; report renamed ones on stderr, once each."""
     from regard.config.renamed_settings import RenamedSettingWarning
 
     with warnings.catch_warnings(record=True) as renamed:
         warnings.simplefilter("always", RenamedSettingWarning)
-        tree = _tree(config, assignments, train_settings)
+        tree = _tree(config, assignments, typed)
     for sentence in dict.fromkeys(str(warning.message) for warning in renamed):
         if not quiet:
             print(sentence, file=sys.stderr)
     return tree
 
 
-def _tree(
-    config: Path | None, assignments: list[str], train_settings: dict[str, Any]
-) -> dict[str, Any]:
+def _tree(config: Path | None, assignments: list[str], typed: dict[str, Any]) -> dict[str, Any]:
     """Merge the settings of the file, of --set and of their own options; later ones win."""
-    from regard.config.toml import override, read_settings
+    from regard.config.toml import merge_trees, override, read_settings
     from regard.data.pairs import read_lines
 
     tree: dict[str, Any] = {}
@@ -197,7 +203,9 @@ def _tree(
         text = "\n".join(line for _, line in read_lines(str(config)))
         tree = read_settings(text, str(config))
     tree = override(tree, assignments)
-    section = tree.get("train", {})
-    if train_settings and isinstance(section, dict):
-        tree = {**tree, "train": {**section, **train_settings}}
+    options = {"train": typed["train"], "data": {"file": typed["file"]} if typed["file"] else {}}
+    for section, own in options.items():
+        # what is not a section is refused with all other wrong settings
+        if own and isinstance(tree.get(section, {}), dict):
+            tree = merge_trees(tree, {section: own})
     return tree

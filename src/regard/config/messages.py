@@ -52,6 +52,28 @@ def missing_extension(kind: str, name: str, module: str) -> str:
     return f'it needs the {kind} "{name}" from the module {module}. Import that module first.'
 
 
+def wrong_columns(text: str) -> str:
+    """Say how columns are named."""
+    requirement = "columns of both sides, by number or name"
+    return wrong_value("columns", printable(text), requirement, "Write source=1,3 target=2.")
+
+
+def wrong_group(text: str) -> str:
+    """Say how the columns of a group are named."""
+    return wrong_value("group_by", printable(text), "columns by number or name", "Write 1 or 1,3.")
+
+
+def wrong_delimiter(text: str) -> str:
+    """Say what separates columns."""
+    return wrong_value("delimiter", printable(text), "tab, or one character such as ;")
+
+
+def wrong_encoding(name: str) -> str:
+    """Say that Python knows no such encoding."""
+    requirement = "the name of an encoding, such as utf-8, utf-16, cp1250, latin-1 or gb18030"
+    return wrong_value("encoding", printable(name), requirement)
+
+
 def reversed_and_bidirectional() -> str:
     """Say that a bidirectional encoder reads the source reversed anyway."""
     problem = "reversed_source is true, but bidirectional = true reads both directions anyway."

@@ -12,6 +12,7 @@ from regard import extensions
 from regard.choices import Normalization, SourceCase, TagPosition, TaskName, are_tag_separators
 from regard.config import messages
 from regard.config.checks import above, are_valid, at_least, at_most, refuse
+from regard.config.files import ANY_FILE, FileConfig
 from regard.config.model import DECODERS, ENCODERS, DecoderConfig, EncoderConfig, ModelConfig
 from regard.config.names import ConstraintSetting, TokenizerSetting
 
@@ -62,6 +63,13 @@ class DataConfig:
     """Task, which names the metrics: g2p (WER, PER), inflection (accuracy, Levenshtein distance),
     transliteration (accuracy, CER), normalization and transcription (CER, WER), translation (BLEU,
     chrF2, TER), other (accuracy, CER). auto infers it from the pairs."""
+
+    trim: bool = False
+    """Remove white space, no-break spaces included, at both ends of a line or cell, in training
+    and translation. regard train sets it; older models do without."""
+
+    file: FileConfig = ANY_FILE
+    """How files are laid out."""
 
     def __post_init__(self) -> None:
         refuse("data", self)

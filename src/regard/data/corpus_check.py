@@ -4,9 +4,10 @@ One pass. For each pair, memory holds two hashes of eight bytes, two lengths and
 """
 
 import json
+import math
 from array import array
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from itertools import chain
@@ -15,8 +16,10 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.data.messages import BLANK, BLANK_SOURCE, BLANK_TARGET
+from regard.data import messages
+from regard.data.messages import BLANK_SOURCE, BLANK_TARGET
 from regard.data.pairs import Pair
+from regard.data.reading_notes import ReadingNotes
 from regard.data.unusual_characters import KINDS, unusual_characters_in
 from regard.errors import DataError
 
@@ -94,28 +97,36 @@ def check(
     pairs: Iterable[Pair | DataError],
     problems: Iterable[DataError] = (),
     dev: Iterable[Pair] | None = None,
+    *,
+    notes: ReadingNotes | None = None,
+    all_bad_lines: bool = False,
 ) -> CorpusReport:
-    """Check every pair; errors may come among the pairs, as from `scan`, or in `problems`."""
-    tally = _Tally()
+    """Check every pair; errors may come among the pairs, as from `scan`, or in `problems`.
+
+    `notes` are those of the reader, which counts blank lines.
+    """
+    tally = _Tally(all_bad_lines)
     for entry in chain(pairs, problems):
         if isinstance(entry, DataError):
             tally.add_problem(entry)
         else:
             tally.add(entry)
-    return tally.report(None if dev is None else _Hashes.of(dev))
+    blank_lines = 0 if notes is None else notes.blank_lines
+    return tally.report(None if dev is None else _Hashes.of(dev), blank_lines)
 
 
 @final
 class _OccurrenceCounter:
-    """Counts occurrences and keeps the first few."""
+    """Counts occurrences and keeps the first few, or all."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: float = EXAMPLES) -> None:
+        self.limit = limit
         self.count = 0
         self.examples: list[str] = []
 
     def add(self, example: str) -> None:
         self.count += 1
-        if self.count <= EXAMPLES:
+        if self.count <= self.limit:
             self.examples.append(example)
 
     def occurrences(self) -> Occurrences:
@@ -195,8 +206,9 @@ class _SideTally:
 class _Tally:
     """Counts over the lines so far."""
 
-    def __init__(self) -> None:
-        self.bad, self.problems = _OccurrenceCounter(), Counter[str]()
+    def __init__(self, all_bad_lines: bool) -> None:
+        self.bad = _OccurrenceCounter(math.inf if all_bad_lines else EXAMPLES)
+        self.problems = Counter[str]()
         self.hashes = _Hashes()
         self.source, self.target = _SideTally(), _SideTally()
         self.files: dict[str, int] = {}
@@ -205,7 +217,7 @@ class _Tally:
 
     def add_problem(self, error: DataError) -> None:
         self.bad.add(str(error))
-        if error.problem in (BLANK, BLANK_SOURCE, BLANK_TARGET):
+        if error.problem in (BLANK_SOURCE, BLANK_TARGET):
             self.problems[error.problem] += 1
 
     def add(self, pair: Pair) -> None:
@@ -219,15 +231,15 @@ class _Tally:
         for kind, what in kinds.items():
             self.unusual[kind].add(f"{pair.file}, line {pair.line}: {what}")
 
-    def report(self, dev: _Hashes | None) -> CorpusReport:
+    def report(self, dev: _Hashes | None, blank_lines: int) -> CorpusReport:
         usual, outliers = self._ratios()
         first, duplicates = self._duplicates()
         num_targets = np.unique(np.array(self.hashes.sources)[first], return_counts=True)[1]
         return CorpusReport(
             pairs=len(self.line),
             bad_lines=self.bad.occurrences(),
-            blank_lines=self.problems[BLANK],
-            one_sided_lines=self.problems[BLANK_SOURCE] + self.problems[BLANK_TARGET],
+            blank_lines=blank_lines,
+            one_sided_lines=self.problems.total(),
             duplicates=duplicates,
             sources=len(num_targets),
             sources_with_several_targets=int((num_targets > 1).sum()),
@@ -266,9 +278,10 @@ class _Tally:
         return f"{list(self.files)[self.file[row]]}, line {self.line[row]}"
 
 
-def render(report: CorpusReport) -> str:
-    """Draw the report as plain text."""
+def render(report: CorpusReport, reading: Sequence[str] = ()) -> str:
+    """Draw the report as plain text, after the sentences of the reader."""
     lines = [
+        *(f"file         {sentence}" for sentence in reading),
         f"pairs        {report.pairs:,}",
         f"sources      {report.sources:,} different, "
         f"{report.sources_with_several_targets:,} with several targets",
@@ -278,8 +291,10 @@ def render(report: CorpusReport) -> str:
             f"dev          {overlap.dev_pairs:,} pairs: {overlap.same_pairs:,} are also in this "
             f"set, {overlap.same_sources:,} share a source with it"
         )
-    blank = f" ({report.blank_lines:,} blank, {report.one_sided_lines:,} with one side blank)"
-    lines += _format_occurrences("bad lines    ", report.bad_lines, blank)
+    one_sided = f" ({report.one_sided_lines:,} with one side blank)"
+    lines += _format_occurrences("bad lines    ", report.bad_lines, one_sided)
+    if (more := report.bad_lines.count - len(report.bad_lines.examples)) > 0:
+        lines.append(f"  {messages.more_bad_lines(more)}")
     lines += _format_occurrences("duplicates   ", report.duplicates)
     for name, side in (("source", report.source), ("target", report.target)):
         if side is not None:

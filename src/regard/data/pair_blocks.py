@@ -8,6 +8,9 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, NamedTuple
 
+from regard.config.files import FileConfig
+from regard.data.detection import detect
+from regard.data.layout import TWO_COLUMNS, Layout
 from regard.data.lines import (
     BOM,
     GZIP,
@@ -18,15 +21,9 @@ from regard.data.lines import (
     lines_of,
     open_bytes,
 )
-from regard.data.pairs import (
-    Columns,
-    Pair,
-    has_json_suffix,
-    scan,
-    split_lines,
-    split_two_columns,
-    with_final_error,
-)
+from regard.data.pairs import Pair, check_arguments, pairs_of_rows, scan, with_final_error
+from regard.data.reading_notes import ReadingNotes
+from regard.data.rows import HeaderSkipper, rows, rows_of_lines
 from regard.errors import DataError
 
 BLOCK_BYTES = 1 << 19
@@ -40,8 +37,8 @@ class PairBlock(NamedTuple):
     Pairs of one group are held out together.
     """
 
-    sources: list[str]
-    targets: list[str]
+    sources: Sequence[str]
+    targets: Sequence[str]
     groups: Sequence[str] = ()
 
     def pairs(self) -> Iterator[tuple[str, str]]:
@@ -52,14 +49,19 @@ class PairBlock(NamedTuple):
 def scan_blocks(
     path: AnyPath | None = None,
     *,
-    columns: Columns | None = None,
     source: AnyPath | None = None,
     target: AnyPath | None = None,
+    file: FileConfig | None = None,
+    trim: bool = False,
+    notes: ReadingNotes | None = None,
 ) -> Iterator[PairBlock | DataError]:
     """Yield the pairs of one file or two parallel ones in blocks, and the errors of other lines."""
-    if path is not None and (source, target, columns) == (None, None, None) and _is_plain(path):
-        return with_final_error(_tsv_blocks(path))
-    return group_into_blocks(scan(path, columns=columns, source=source, target=target))
+    config, notes = file or FileConfig(), notes or ReadingNotes()
+    check_arguments(path, config, source, target)
+    if path is not None and _is_regular(path):
+        return with_final_error(_file_blocks(path, config, trim, notes))
+    pairs = scan(path, source=source, target=target, file=config, trim=trim, notes=notes)
+    return group_into_blocks(pairs)
 
 
 def group_into_blocks(pairs: Iterable[Pair | DataError]) -> Iterator[PairBlock | DataError]:
@@ -86,9 +88,9 @@ def _join(pairs: Sequence[Pair]) -> PairBlock:
     return PairBlock([pair.source for pair in pairs], [pair.target for pair in pairs], groups)
 
 
-def _is_plain(path: AnyPath) -> bool:
-    """Whether a file is a TSV that can be read again from any place."""
-    if has_json_suffix(path) or os.fspath(path) == "-" or not os.path.isfile(path):
+def _is_regular(path: AnyPath) -> bool:
+    """Whether a file can be read again from any place."""
+    if os.fspath(path) == "-" or not os.path.isfile(path):
         return False
     try:
         with open_bytes(path) as file:
@@ -98,15 +100,33 @@ def _is_plain(path: AnyPath) -> bool:
         return False
 
 
-def _tsv_blocks(path: AnyPath) -> Iterator[PairBlock | DataError]:
-    name, number = display_name(path), 0
+def _file_blocks(
+    path: AnyPath, config: FileConfig, trim: bool, notes: ReadingNotes
+) -> Iterator[PairBlock | DataError]:
+    notes.name = display_name(path)
+    layout, notes.hints = detect(path, config)
+    notes.layout = layout
+    is_simple = (layout.format, layout.encoding, layout.comment) == ("tsv", "utf-8", "")
+    if is_simple and layout.columns == TWO_COLUMNS and not layout.carriage_returns:
+        yield from _tsv_blocks(path, layout, trim, notes)
+    else:
+        entries = rows(path, layout, notes)
+        yield from group_into_blocks(pairs_of_rows(entries, layout, notes, trim=trim))
+
+
+def _tsv_blocks(
+    path: AnyPath, layout: Layout, trim: bool, notes: ReadingNotes
+) -> Iterator[PairBlock | DataError]:
+    name, number, header = display_name(path), 0, HeaderSkipper(layout.has_header)
     with open_bytes(path) as file:
         while True:
             start = file.tell()
             content = _read_block(file)
             if content == b"":
                 break
-            block = None if content is None else _split_block(content, is_first=number == 0)
+            block = None
+            if content is not None and not header.waiting and layout.delimiter == "\t":
+                block = _split_block(content, trim, notes, is_first=number == 0)
             if block is not None:
                 number += len(block.sources)
                 yield block
@@ -115,9 +135,8 @@ def _tsv_blocks(path: AnyPath) -> Iterator[PairBlock | DataError]:
             end = start + (BLOCK_BYTES if content is None else len(content))
             file.seek(start)
             counted = _CountedLines(lines_of(file, name, number, end))
-            yield from group_into_blocks(
-                split_lines(iter(counted), name, split_two_columns, number)
-            )
+            entries = header.skip(rows_of_lines(iter(counted), name, layout, number))
+            yield from group_into_blocks(pairs_of_rows(entries, layout, notes, trim=trim))
             number += counted.count
     if number == 0:
         raise empty_file(name)
@@ -132,7 +151,9 @@ def _read_block(file: IO[bytes]) -> bytes | None:
         return None
 
 
-def _split_block(content: bytes, *, is_first: bool) -> PairBlock | None:
+def _split_block(
+    content: bytes, trim: bool, notes: ReadingNotes, *, is_first: bool
+) -> PairBlock | None:
     """Split a block whose lines all have one tab and text on both sides; else return None."""
     content = content.removeprefix(BOM) if is_first else content
     if b"\r" in content:
@@ -149,9 +170,14 @@ def _split_block(content: bytes, *, is_first: bool) -> PairBlock | None:
         sides = content.decode("utf-8").replace("\n", "\t").split("\t")
     except UnicodeDecodeError:
         return None
+    trimmed = list(map(str.strip, sides))
     # a blank side
-    if not all(map(str.strip, sides)):
+    if not all(trimmed):
         return None
+    if trim and trimmed != sides:
+        changed = [new != old for new, old in zip(trimmed, sides, strict=True)]
+        notes.trimmed += sum(map(max, changed[0::2], changed[1::2]))
+        sides = trimmed
     return PairBlock(sides[0::2], sides[1::2])
 
 

@@ -73,7 +73,8 @@ def configure(
     folder: RunFolder,
 ) -> RunConfiguration:
     """Complete and check the settings of a request."""
-    explicit = _without_automatic_task(request.settings)
+    # how the files are read is part of the model, so other files can be read so too
+    explicit = pairs.complete_settings(_without_automatic_task(request.settings))
     if embeddings is not None:
         explicit = embeddings.complete_settings(explicit, request.preset)
     if warm_start is not None:

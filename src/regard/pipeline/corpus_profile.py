@@ -216,10 +216,10 @@ def too_few(profile: CorpusProfile, *, dev: bool) -> str | None:
 def normalize_block(block: PairBlock, form: str) -> PairBlock:
     """Bring pairs into one Unicode form."""
     sources, targets = (_normalized(side, form) for side in (block.sources, block.targets))
-    return PairBlock(sources, targets, _normalized(list(block.groups), form))
+    return PairBlock(sources, targets, _normalized(block.groups, form))
 
 
-def _normalized(lines: list[str], form: str) -> list[str]:
+def _normalized(lines: Sequence[str], form: str) -> Sequence[str]:
     if not lines:
         return lines
     # a line end composes with no letter: lines may be normalized together

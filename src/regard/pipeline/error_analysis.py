@@ -10,7 +10,7 @@ from regard.metrics.edit_operations import Unit
 from regard.metrics.error_analysis import AnalyzedLine, AnalyzedOutput, ErrorAnalysis
 from regard.metrics.line_groups import TrainingCounts
 from regard.pipeline import messages
-from regard.pipeline.input_pairs import read_pairs
+from regard.pipeline.input_pairs import ReadPairs, read_pairs
 from regard.pipeline.pairs_source import PairsSource
 from regard.translator import Translation, Translator
 
@@ -48,7 +48,7 @@ def analyze_errors(
 
 
 def _references(source: PairsSource, translator: Translator) -> References:
-    spool, _ = read_pairs(source, translator.settings.data.normalization)
+    spool, _, _ = _read_like_training(source, translator)
     references: References = {}
     for number, (line, answer) in enumerate(spool.pairs(), start=1):
         answers = references.setdefault(line, (number, []))[1]
@@ -57,13 +57,20 @@ def _references(source: PairsSource, translator: Translator) -> References:
     return references
 
 
+def _read_like_training(source: PairsSource, translator: Translator) -> ReadPairs:
+    """Read a file that is laid out like the training pairs."""
+    data = translator.settings.data
+    source = source.like_training(data.file, {})
+    return read_pairs(source, data.normalization, trim=data.trim)
+
+
 def _training_counts(
     source: PairsSource | None, translator: Translator
 ) -> tuple[TrainingCounts | None, list[str]]:
     """Count the training pairs; return notes on what cannot be known."""
     if source is None:
         return None, [messages.TRAINING_NOT_KNOWN]
-    spool, profile = read_pairs(source, translator.settings.data.normalization)
+    spool, profile, _ = _read_like_training(source, translator)
     counts = TrainingCounts()
     for line, _ in spool.pairs():
         counts.add(line, _tagged_tokens(translator, line))

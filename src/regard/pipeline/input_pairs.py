@@ -1,10 +1,14 @@
 """Reads the pairs of a request, once: into a profile and a spool."""
 
 from collections.abc import Callable
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from regard.config.files import FileConfig
 from regard.config.settings import DataConfig
+from regard.config.toml import Tree, merge_trees
+from regard.data.reading_notes import ReadingNotes
 from regard.errors import DataError
 from regard.pipeline import messages
 from regard.pipeline.corpus_profile import (
@@ -28,6 +32,8 @@ class ReadPairs(NamedTuple):
 
     spool: PairSpool
     profile: CorpusProfile
+    notes: ReadingNotes
+    """What was found in the file and changed."""
 
     @property
     def name(self) -> str:
@@ -40,6 +46,11 @@ class InputPairs(NamedTuple):
 
     train: ReadPairs
     dev: ReadPairs | None
+    trim: bool = False
+    """Whether white space at the edges was removed."""
+
+    skipped: tuple[DataError, ...] = ()
+    """Bad lines that were skipped."""
 
     @property
     def profile(self) -> CorpusProfile:
@@ -52,35 +63,67 @@ class InputPairs(NamedTuple):
         dev = None if self.dev is None else self.dev.profile.fingerprint
         return {"pairs": self.profile.fingerprint, "dev": dev}
 
+    def complete_settings(self, explicit: Tree) -> Tree:
+        """Add how the training pairs were read, so that other files can be read like them."""
+        layout = self.train.notes.layout
+        tree = merge_trees({"data": {"trim": self.trim}}, explicit)
+        if layout is None or not (file := layout.settings()):
+            return tree
+        return merge_trees(tree, {"data": {"file": file}})
+
 
 def read_input_pairs(
-    request: TrainRequest, start_normalization: str | None, log: Callable[[str], None]
+    request: TrainRequest,
+    start_normalization: str | None,
+    log: Callable[[str], None],
+    old_recipe: Tree | None = None,
 ) -> InputPairs:
     """Read all pairs of a request, before anything is written to its folder.
 
-    `start_normalization` is the Unicode form of the model that training starts from.
+    `start_normalization` is the Unicode form of the model that training starts from; `old_recipe`
+    is that of the run to resume, which began with or without `data.trim`.
     """
     section = request.settings.get("data")
-    form = section.get("normalization") if isinstance(section, dict) else None
+    section = section if isinstance(section, dict) else {}
+    form = section.get("normalization")
     # an unknown form is refused with all other wrong settings
     form = form if form in FORMS else DataConfig().normalization
     # pairs that will be encoded in another form are spooled unchanged
     spool_form = form if start_normalization in (None, form) else "none"
+    # lines of a list are as the program made them
+    is_list = request.pairs.pairs is not None and not is_file(request.pairs.pairs)
+    file, trim = _file_config(section.get("file")), section.get("trim", not is_list) is True
+    if old_recipe is not None and "trim" not in section:
+        trim = old_recipe["settings"]["data"].get("trim", False) is True
     skipped: list[DataError] = []
     skip = skipped.append if request.skip_bad_lines else None
     folder = None if request.out is None else _existing_folder(request.out)
-    train, dev = read_pairs(request.pairs, form, spool_form, skip=skip, folder=folder), None
+    options: dict[str, Any] = {"trim": trim, "skip": skip, "folder": folder}
+    train_source = replace(request.pairs, file=file)
+    train, dev = read_pairs(train_source, form, spool_form, **options), None
     if request.dev is not None:
-        columns = request.pairs.columns if is_file(request.dev) else None
-        source = PairsSource(request.dev, columns=columns, label="dev")
-        dev = read_pairs(source, form, spool_form, skip=skip, folder=folder)
+        source = PairsSource(request.dev, label="dev")
+        if is_file(request.dev):
+            columns = request.pairs.columns or (train_source.layout.columns or None)
+            source = replace(source, columns=columns, file=replace(file, group_by=""))
+        dev = read_pairs(source, form, spool_form, **options)
+    for read in (train, dev):
+        for sentence in () if read is None else read.notes.sentences():
+            log(sentence)
     for error in skipped[:MAX_LOGGED_BAD_LINES]:
         log(f"skipped: {error}")
     if skipped:
         log(f"skipped {len(skipped):,} bad line{'s' * (len(skipped) != 1)}")
-    pairs = InputPairs(train, dev)
+    pairs = InputPairs(train, dev, trim, tuple(skipped))
     _check_number_of_pairs(pairs)
     return pairs
+
+
+def _file_config(section: Any) -> FileConfig:
+    """Return the settings of `[data.file]`; unknown ones are refused with all other settings."""
+    known = {field.name for field in fields(FileConfig)}
+    section = section if isinstance(section, dict) else {}
+    return FileConfig(**{name: value for name, value in section.items() if name in known})
 
 
 def read_pairs(
@@ -88,6 +131,7 @@ def read_pairs(
     normalization: str,
     spool_normalization: str | None = None,
     *,
+    trim: bool = False,
     skip: BadLine | None = None,
     folder: Path | None = None,
 ) -> ReadPairs:
@@ -95,7 +139,8 @@ def read_pairs(
     spool_normalization = spool_normalization or normalization
     spool = PairSpool(source.name, spool_normalization, folder)
     profile = CorpusProfile(normalization)
-    for block in source.scan_blocks():
+    notes = ReadingNotes(source.name)
+    for block in source.scan_blocks(trim=trim, notes=notes):
         if isinstance(block, DataError):
             if skip is None or block.ends_reading:
                 raise block
@@ -107,7 +152,7 @@ def read_pairs(
             spool.add(normalized, hashes)
         else:
             spool.add(block, split_hashes(block))
-    return ReadPairs(spool, profile)
+    return ReadPairs(spool, profile, notes)
 
 
 def _existing_folder(out: Path) -> Path:
@@ -116,7 +161,7 @@ def _existing_folder(out: Path) -> Path:
 
 
 def _check_number_of_pairs(pairs: InputPairs) -> None:
-    train, dev = pairs
+    train, dev = pairs.train, pairs.dev
     if dev is not None and not dev.profile.pairs:
         raise DataError(dev.name, None, messages.EMPTY_DEV)
     if problem := too_few(train.profile, dev=dev is not None):

@@ -2,17 +2,20 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, final
 
 from typing_extensions import TypeIs
 
+from regard.config.files import FileConfig
+from regard.data.detection import fits_utf_8
 from regard.data.lines import AnyPath, display_name
 from regard.data.messages import BLANK, BLANK_SOURCE, BLANK_TARGET
 from regard.data.pair_blocks import PairBlock, group_into_blocks, scan_blocks
-from regard.data.pairs import Columns, Pair, scan
+from regard.data.pairs import Pair, scan
+from regard.data.reading_notes import ReadingNotes
 from regard.errors import ConfigError, DataError
 from regard.pipeline import messages
 
@@ -34,7 +37,10 @@ class PairsSource:
     """Name of a list in messages."""
 
     group_by: str | None = None
-    """The column of which pairs with equal text are held out together."""
+    """The columns of which pairs with equal text are held out together."""
+
+    file: FileConfig = field(default_factory=FileConfig)
+    """How the files are laid out."""
 
     @property
     def name(self) -> str:
@@ -52,31 +58,72 @@ class PairsSource:
         if self._file is None or os.fspath(self._file) == "-":
             return "model"
         name = Path(self._file).name
-        for ending in (".gz", ".tsv", ".txt", ".jsonl", ".ndjson", ".json", ".csv"):
+        for ending in (
+            ".gz",
+            ".tsv",
+            ".txt",
+            ".jsonl",
+            ".ndjson",
+            ".json",
+            ".csv",
+            ".xlsx",
+            ".ods",
+        ):
             name = name.removesuffix(ending)
         return name or "model"
 
-    def scan(self) -> Iterator[Pair | DataError]:
+    @property
+    def layout(self) -> FileConfig:
+        """How the files are laid out, with the columns."""
+        file = self.file
+        if self.columns is not None:
+            file = replace(file, columns=self.columns, names="")
+        return file if self.group_by is None else replace(file, group_by=self.group_by)
+
+    def like_training(self, trained: FileConfig, typed: Mapping[str, Any]) -> "PairsSource":
+        """Return the same pairs, read as those that a model was trained on."""
+        path = self.pairs if is_file(self.pairs) else None
+        return replace(self, file=file_like_training(trained, path, typed))
+
+    def scan(
+        self, *, trim: bool = False, notes: ReadingNotes | None = None
+    ) -> Iterator[Pair | DataError]:
         """Yield each pair or the error of its line, once."""
         if self.pairs is not None and not is_file(self.pairs):
-            if (self.source, self.target, self.columns) != (None, None, None):
+            arguments = (self.source, self.target, self.columns, self.group_by)
+            if arguments != (None, None, None, None):
                 raise ConfigError("data", [messages.list_with_files(self.label)])
             return _scan_list(self.pairs, self.label)
-        columns = self._parsed_columns()
-        return scan(self.pairs, columns=columns, source=self.source, target=self.target)
+        files: dict[str, Any] = {"source": self.source, "target": self.target, "file": self.layout}
+        return scan(self.pairs, **files, trim=trim, notes=notes)
 
-    def scan_blocks(self) -> Iterator[PairBlock | DataError]:
+    def scan_blocks(
+        self, *, trim: bool = False, notes: ReadingNotes | None = None
+    ) -> Iterator[PairBlock | DataError]:
         """Yield pairs in blocks and the errors of lines, once."""
         if self.pairs is not None and not is_file(self.pairs):
             return group_into_blocks(self.scan())
-        columns = self._parsed_columns()
-        return scan_blocks(self.pairs, columns=columns, source=self.source, target=self.target)
+        files: dict[str, Any] = {"source": self.source, "target": self.target, "file": self.layout}
+        return scan_blocks(self.pairs, **files, trim=trim, notes=notes)
 
-    def _parsed_columns(self) -> Columns | None:
-        if self.group_by is None:
-            return Columns.parse(self.columns) if self.columns is not None else None
-        columns = Columns.parse(self.columns or "source=1 target=2")
-        return replace(columns, group=Columns.parse(f"source={self.group_by} target=1").source)
+
+def file_like_training(
+    trained: FileConfig, path: AnyPath | None, typed: Mapping[str, Any]
+) -> FileConfig:
+    """Return how a file is read for a model: like the file that it was trained on.
+
+    What belongs to that file alone is detected anew: format, delimiter, header and sheet; and the
+    encoding, if the file is UTF-8.
+    """
+    if path is None:
+        return FileConfig(**typed)
+    names = ("columns", "names", "joiner", "comment")
+    settings: dict[str, Any] = {name: getattr(trained, name) for name in names}
+    if trained.encoding != "auto" and "encoding" not in typed and os.path.isfile(path):
+        settings |= {} if fits_utf_8(path) else {"encoding": trained.encoding}
+    if "columns" in typed:
+        settings["names"] = ""
+    return FileConfig(**(settings | dict(typed)))
 
 
 def is_file(pairs: object) -> TypeIs[AnyPath]:

@@ -25,6 +25,7 @@ from regard.pipeline.request import TrainRequest
 from regard.pipeline.resume_checks import planned_settings
 from regard.pipeline.run_outcome import EndedRun, Log, TrainOutcome
 from regard.pipeline.run_plan import plan_run
+from regard.pipeline.skipped_lines import write_skipped_lines
 from regard.pipeline.spelling_differences import spelling_differences
 from regard.pipeline.validation import Validator
 from regard.pipeline.warm_start import WarmStart, check_frozen_tokens, freeze_parts
@@ -59,7 +60,8 @@ def run(request: TrainRequest, started: float | None = None) -> TrainOutcome:
         folder = _open_folder(request, stack)
         warm_start = None if request.start_from is None else WarmStart.load(request.start_from)
         start_normalization = None if warm_start is None else warm_start.normalization
-        pairs = read_input_pairs(request, start_normalization, log)
+        old_recipe = folder.recipe() if request.resume else None
+        pairs = read_input_pairs(request, start_normalization, log, old_recipe)
         embeddings = PretrainedEmbeddings.load(request.embeddings) if request.embeddings else None
         configuration = configure(request, pairs, warm_start, embeddings, folder)
         finished = _finished_translator(request, configuration, folder)
@@ -77,6 +79,7 @@ def run(request: TrainRequest, started: float | None = None) -> TrainOutcome:
             data = preprocess(folder.path, pairs, configuration.settings, warm_start)
             model = _initialize_model(configuration, data, warm_start, embeddings, log)
             write_text(folder.path / "settings.toml", to_toml(configuration.settings))
+            write_skipped_lines(folder.path, pairs.skipped, log)
         _log_training_data(data, configuration, pairs, log)
         if request.overwrite:
             folder.clear()

@@ -11,7 +11,7 @@ from typing import Any
 from regard.config.model import ModelConfig
 from regard.config.renamed_settings import section_of_old_name, with_new_names
 from regard.config.settings import DataConfig, SearchConfig, TextConfig, TrainConfig
-from regard.config.toml import Tree
+from regard.config.toml import Tree, merge_trees
 from regard.data.lines import AnyPath
 from regard.errors import ConfigError
 from regard.models import PRESETS
@@ -21,7 +21,10 @@ from regard.pipeline.request import TrainRequest
 from regard.translator import Translator
 
 SECTIONS = {"train": TrainConfig, "data": DataConfig, "text": TextConfig, "search": SearchConfig}
-SOURCE_ARGUMENTS = ("source", "target", "columns", "group_by")
+FILE_ARGUMENTS = ("format", "delimiter", "encoding", "header", "joiner", "comment", "sheet")
+"""Arguments of `train` that are settings of [data.file]."""
+
+SOURCE_ARGUMENTS = ("source", "target", "columns", "group_by", *FILE_ARGUMENTS)
 """Arguments of `train` that say where pairs are, besides the fields of a request."""
 
 
@@ -46,12 +49,15 @@ def train(
     names = _request_arguments() - set(SOURCE_ARGUMENTS)
     arguments = {name: settings.pop(name) for name in names & settings.keys()}
     columns, group_by = settings.pop("columns", None), settings.pop("group_by", None)
+    file = {name: settings.pop(name) for name in FILE_ARGUMENTS if name in settings}
+    tree = _sort_into_sections(settings)
+    if file and isinstance(tree.get("data", {}), dict):
+        tree = merge_trees({"data": {"file": file}}, tree)
     for name in ("out", "start_from", "embeddings"):
         if is_file(arguments.get(name)):
             arguments[name] = Path(arguments[name])
     pairs_source = PairsSource(pairs, source, target, columns, group_by=group_by)
-    request = TrainRequest(pairs=pairs_source, settings=_sort_into_sections(settings), **arguments)
-    outcome = run(request, started)
+    outcome = run(TrainRequest(pairs=pairs_source, settings=tree, **arguments), started)
     if outcome.translator is None or outcome.stopped_by is not None:
         raise KeyboardInterrupt(messages.stopped(resumable=bool(arguments.get("out"))))
     return outcome.translator

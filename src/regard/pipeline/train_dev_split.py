@@ -1,6 +1,6 @@
 """The training pairs and those held out for validation: together by source, lemma or group."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import final
 
 import numpy as np
@@ -86,6 +86,6 @@ class TrainDevSplit:
                 return block.hashes
 
 
-def _change_case(lines: list[str], case: str, form: str) -> list[str]:
+def _change_case(lines: Sequence[str], case: str, form: str) -> Sequence[str]:
     # a line end composes with no letter: lines may be changed together
     return lines if case == "keep" else change_case("\n".join(lines), case, form).split("\n")

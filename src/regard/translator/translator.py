@@ -39,6 +39,7 @@ from regard.translator.prepared_line import (
     split_pair,
 )
 from regard.translator.search_config import search_config
+from regard.translator.source_cleaner import SourceCleaner
 from regard.translator.translation import Branch, Translation
 from regard.translator.translation_list import TranslationList
 
@@ -58,6 +59,7 @@ class Translator:
         self.source: TextProcessor = first.source
         self.target: TextProcessor = first.target
         self._constraints: dict[str, Constraint] = {}
+        self._clean_source = SourceCleaner(self.settings.data, self.source.vocabulary)
 
     def __repr__(self) -> str:
         return f"Translator({', '.join(describe(self.members))})"
@@ -312,7 +314,7 @@ class Translator:
         """Tokenize a line, truncated to the maximum length; a blank line has no tokens."""
         if not isinstance(text, str):
             raise InputError(messages.not_text(name, text))
-        tokens = self.source.tokenize(text) if text.strip() else []
+        tokens = self.source.tokenize(self._clean_source(text)) if text.strip() else []
         limit = self.max_source_length
         notes = []
         if len(tokens) > limit:

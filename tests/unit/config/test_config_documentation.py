@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from regard.config.checks import at_least
 from regard.config.documentation import document, places, settings_markdown, summary, toml_literal
+from regard.config.files import FileConfig
 from regard.config.model import AttentionConfig, EmbeddingConfig, LuongDecoderConfig, ReadoutConfig
 from regard.config.settings import DataConfig, SearchConfig, TextConfig, TrainConfig
 
@@ -85,6 +86,7 @@ def test_every_section_has_its_place():
     found = list(places())
     assert [(path, kind) for path, kind, _ in found] == [
         ("data", None),
+        ("data.file", None),
         ("text", None),
         ("model", None),
         ("model.source", None),
@@ -105,13 +107,13 @@ def test_every_section_has_its_place():
         ("search", None),
     ]
     sections = [section for _, _, section in found]
-    assert sections[:2] == [DataConfig, TextConfig]
-    assert (sections[4], sections[11], sections[12]) == (
+    assert sections[:3] == [DataConfig, FileConfig, TextConfig]
+    assert (sections[5], sections[12], sections[13]) == (
         EmbeddingConfig,
         AttentionConfig,
         LuongDecoderConfig,
     )
-    assert sections[16:] == [ReadoutConfig, TrainConfig, SearchConfig]
+    assert sections[17:] == [ReadoutConfig, TrainConfig, SearchConfig]
 
 
 def test_every_setting_has_its_row_on_the_page():

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.config.checks import named_part
+from regard.config.files import FileConfig
 from regard.config.model import (
     DECODERS,
     ENCODERS,
@@ -89,6 +90,11 @@ def fitting(made, said):
     elif issubclass(made, TransformerConfig):
         said["num_heads"] = said["num_heads"] % 97 + 1
         said["model_size"] = said["num_heads"] * 2 * (said["model_size"] % 10_007 + 1)
+    elif made is FileConfig:
+        said["delimiter"] = said["delimiter"][:1].replace('"', "") or "tab"
+        said["encoding"] = "cp1250" if said["encoding"] else "auto"
+        said |= {name: f"source={len(said[name]) + 1} target=a b" for name in ("columns", "names")}
+        said["group_by"] = "1,b" if said["group_by"] else ""
     elif made is TextConfig:
         said |= {
             name: max(5, said[name])
@@ -110,7 +116,7 @@ def leaves(tree, path=""):
             yield f"{path}{name}", value
 
 
-# one number decides all of the eighty settings: drawn one by one they would take most of the time
+# one number decides all of the ninety settings: drawn one by one they would take most of the time
 any_settings = st.integers(0, 2**64).map(lambda seed: section(random.Random(seed), Settings))
 scalars = st.one_of(
     st.none(),

@@ -12,6 +12,7 @@ import pytest
 from regard.choices import either, printable
 from regard.config import settings as module
 from regard.config.checks import above, at_least, at_most, must_be
+from regard.config.files import FileConfig
 from regard.config.model import (
     DECODERS,
     ENCODERS,
@@ -38,6 +39,20 @@ DEFAULTS = {
         "max_examples": 5,
         "split_by": "source",
         "task": "auto",
+        "trim": False,
+        "file": asdict(FileConfig()),
+    },
+    FileConfig: {
+        "format": "auto",
+        "delimiter": "auto",
+        "encoding": "auto",
+        "header": "auto",
+        "columns": "",
+        "names": "",
+        "group_by": "",
+        "joiner": " ",
+        "comment": "",
+        "sheet": "",
     },
     TextConfig: {
         "source": "characters",

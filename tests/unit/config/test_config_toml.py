@@ -152,6 +152,7 @@ def test_a_written_file_begins_with_its_sections_in_order():
     assert lines[:3] == ["[data]", 'normalization = "NFKC"', 'source_case = "keep"']
     assert [line for line in lines if line.startswith("[")] == [
         "[data]",
+        "[data.file]",
         "[text]",
         "[model]",
         "[model.source]",

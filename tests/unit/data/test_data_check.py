@@ -6,6 +6,7 @@ import pytest
 
 from regard.data.corpus_check import Occurrences, Overlap, check, render
 from regard.data.pairs import Pair, problems, scan
+from regard.data.reading_notes import ReadingNotes
 from regard.errors import DataError
 
 
@@ -54,14 +55,29 @@ def test_the_overlap_with_dev_counts_pairs_and_sources():
 def test_bad_lines_are_counted_and_the_first_five_quoted(tmp_path):
     path = tmp_path / "x.tsv"
     path.write_text("a\tb\n\n\t\nc\t\n\td\nno tab\nx\ty\n1\n2\n3\n")
-    found = check(scan(path))
-    assert found == check([item for item in scan(path) if isinstance(item, Pair)], problems(path))
+    notes = ReadingNotes()
+    found = check(scan(path, notes=notes), notes=notes)
+    good = [item for item in scan(path) if isinstance(item, Pair)]
+    assert found == check(good, problems(path), notes=notes)
     assert found.pairs == 2
-    assert found.bad_lines.count == 8
+    assert found.bad_lines.count == 6
     assert [sentence.split(": ")[0] for sentence in found.bad_lines.examples] == [
-        f"{path}, line {line}" for line in (2, 3, 4, 5, 6)
+        f"{path}, line {line}" for line in (4, 5, 6, 8, 9)
     ]
     assert (found.blank_lines, found.one_sided_lines) == (2, 2)
+    assert "  and 1 more: --all lists them, --out FILE.tsv writes them to a table\n" in render(
+        found
+    )
+    every = check(scan(path), all_bad_lines=True)
+    assert [int(x.split(": ")[0].split()[-1]) for x in every.bad_lines.examples] == [
+        4,
+        5,
+        6,
+        8,
+        9,
+        10,
+    ]
+    assert "--all" not in render(every)
 
 
 def test_lengths_are_those_of_the_characters():
@@ -137,7 +153,7 @@ def test_empty_data_can_be_checked():
     assert render(found) == (
         "pairs        0\n"
         "sources      0 different, 0 with several targets\n"
-        "bad lines    1 (0 blank, 0 with one side blank)\n"
+        "bad lines    1 (0 with one side blank)\n"
         "  x.tsv: it is empty\n"
         "duplicates   0\n"
     )
@@ -165,7 +181,7 @@ def test_the_report_prints_the_findings():
         "pairs        5",
         "sources      3 different, 1 with several targets",
         "dev          2 pairs: 1 are also in this set, 2 share a source with it",
-        "bad lines    1 (0 blank, 0 with one side blank)",
+        "bad lines    1 (0 with one side blank)",
         "  train.tsv, line 6: the line has no tab",
         "duplicates   1",
         "  train.tsv, line 4: as train.tsv, line 1",

@@ -172,8 +172,9 @@ def test_damaged_gzip_is_named(written, data):
 
 def test_invalid_utf_8_is_named_by_its_byte(written):
     path = written(b"fine\nna\xefve\n")
-    assert refusal(path) == (
-        f"{path}, line 2: byte 3 of the line is 0xef, not UTF-8. Save the file as UTF-8."
+    assert refusal(path).startswith(
+        f"{path}, line 2: byte 3 of the line is 0xef, not UTF-8. Save the file as UTF-8, or pass "
+        "its --encoding, such as cp1252 (Western), "
     )
 
 

@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from regard.config.files import FileConfig
 from regard.data import pair_blocks
 from regard.data.pair_blocks import PairBlock, scan_blocks
-from regard.data.pairs import Columns, Pair, scan
+from regard.data.pairs import Pair, scan
+from regard.data.reading_notes import ReadingNotes
 
 LINES = st.sampled_from(
     [
@@ -45,13 +47,21 @@ def flat(blocks):
     end=st.sampled_from([b"", b"\n", b"\n\n", b"\r"]),
     bom=st.booleans(),
     block=st.integers(1, 40),
+    trim=st.booleans(),
+    header=st.sampled_from(["auto", "yes", "no"]),
 )
-def test_blocks_hold_the_pairs_of_scan_and_its_errors(tmp_path_factory, lines, end, bom, block):
+def test_blocks_hold_the_pairs_of_scan_and_its_errors(
+    tmp_path_factory, lines, end, bom, block, trim, header
+):
     path = tmp_path_factory.mktemp("blocks") / "pairs.tsv"
     path.write_bytes(b"\xef\xbb\xbf" * bom + b"\n".join(lines) + end)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pair_blocks, "BLOCK_BYTES", block)
-        assert flat(scan_blocks(path)) == plain(scan(path))
+        notes = [ReadingNotes(), ReadingNotes()]
+        options = {"file": FileConfig(header=header), "trim": trim}
+        blocks = flat(scan_blocks(path, **options, notes=notes[0]))
+        assert blocks == plain(scan(path, **options, notes=notes[1]))
+        assert notes[0] == notes[1]
 
 
 def test_lines_that_are_too_long_are_reported_in_order(tmp_path):
@@ -66,7 +76,7 @@ def test_lines_that_are_too_long_are_reported_in_order(tmp_path):
 def test_a_regular_file_is_split_into_blocks(tmp_path, monkeypatch):
     path = tmp_path / "pairs.tsv"
     path.write_bytes(b"a\tb\r\nc d\te\r\n" * 50)
-    monkeypatch.setattr(pair_blocks, "split_lines", None)
+    monkeypatch.setattr(pair_blocks, "rows_of_lines", None)
     (block,) = scan_blocks(path)
     assert block == (["a", "c d"] * 50, ["b", "e"] * 50, ())
 
@@ -81,7 +91,7 @@ def test_any_other_source_is_split_into_blocks_too(tmp_path, kind):
         path.write_text('{"source": "a\\tb", "target": "c"}\n{"source": 3}\n')
     elif kind == "columns":
         path.write_text("a\tb\tc\nd\n")
-        arguments = {"columns": Columns((3,), (1,))}
+        arguments = {"file": FileConfig(columns="source=3 target=1")}
     elif kind == "parallel":
         (tmp_path / "s").write_text("a\tx\nb\nc\n")
         (tmp_path / "t").write_text("d\ne\n")

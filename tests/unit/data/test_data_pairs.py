@@ -8,7 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from regard.data.pairs import Columns, Pair, problems, read_pairs, scan
+from regard.config.columns import Columns
+from regard.config.files import FileConfig
+from regard.data.pairs import Pair, problems, read_pairs, scan
+from regard.data.reading_notes import ReadingNotes
 from regard.errors import ConfigError, DataError
 
 
@@ -60,25 +63,30 @@ BLANK = "both sides are blank. Remove the line."
         ("ab", "the line has no tab. Separate source and target by a tab."),
         (
             "a\tb\tc",
-            "the line has 2 tabs; it must have 1. Name columns: --columns source=1 target=2.",
+            "the line has 3 columns; it must have 2. Name columns: --columns source=1 target=2.",
         ),
         (
             "a\t\tc\t",
-            "the line has 3 tabs; it must have 1. Name columns: --columns source=1 target=2.",
+            "the line has 4 columns; it must have 2. Name columns: --columns source=1 target=2.",
         ),
         ("\tb", BLANK_SOURCE),
         (" \u3000\tb", BLANK_SOURCE),
         ("a\t", BLANK_TARGET),
         ("a\t\r", BLANK_TARGET),
-        ("", BLANK),
-        ("\t", BLANK),
-        (" \t\t ", BLANK),
     ],
 )
 def test_a_bad_line_of_a_tsv_is_refused_in_one_sentence(written, line, problem):
     path = written(f"x\ty\n{line}\nx\ty\n")
     assert refusal(path) == f"{path}, line 2: {problem}"
     assert [str(error) for error in problems(path)] == [f"{path}, line 2: {problem}"]
+
+
+@pytest.mark.parametrize("line", ["", "\t", " \t\t ", "\u00a0", "\r"])
+def test_blank_lines_are_skipped_and_counted(written, line):
+    notes = ReadingNotes()
+    pairs = list(scan(written(f"\n{line}\nx\ty\n{line}\nz\tw\n"), notes=notes))
+    assert [(pair.source, pair.line) for pair in pairs] == [("x", 3), ("z", 5)]
+    assert notes.blank_lines == 3
 
 
 def test_pairs_before_a_bad_line_are_read(written):
@@ -105,17 +113,18 @@ def test_an_error_that_ends_a_scan_is_its_last_item(written, tmp_path):
 
 
 def test_columns_are_counted_from_one_and_joined_by_a_space(written):
-    path = written("lemma\tform\tV;PST\n")
+    path = written("lemma1\tform1\tV;PST\n")
     both = Columns.parse("source=1,3 target=2")
     assert both == Columns(source=(1, 3), target=(2,))
-    assert sides(read_pairs(path, columns=both)) == [("lemma V;PST", "form")]
-    swapped = Columns.parse("  target=1   source=3,3,1 ")
-    assert sides(read_pairs(path, columns=swapped)) == [("V;PST V;PST lemma", "lemma")]
+    columns = FileConfig(columns="source=1,3 target=2")
+    assert sides(read_pairs(path, file=columns)) == [("lemma1 V;PST", "form1")]
+    swapped = FileConfig(columns="  target=1   source=3,3,1 ", joiner="+")
+    assert sides(read_pairs(path, file=swapped)) == [("V;PST+V;PST+lemma1", "lemma1")]
 
 
 def test_unselected_columns_are_left_out(written):
-    columns = Columns.parse("source=1 target=2")
-    assert sides(read_pairs(written("a\tb\tc\nd\te\n"), columns=columns)) == [
+    columns = FileConfig(columns="source=1 target=2")
+    assert sides(read_pairs(written("a\tb\tc\nd\te\n"), file=columns)) == [
         ("a", "b"),
         ("d", "e"),
     ]
@@ -123,15 +132,15 @@ def test_unselected_columns_are_left_out(written):
 
 def test_a_missing_column_is_named(written):
     path = written("a\tb\tc\nd\te\n")
-    assert refusal(path, columns=Columns.parse("source=1,3 target=2")) == (
-        f"{path}, line 2: the line has 2 columns, but --columns source=1,3 target=2 needs 3. "
-        f"Use columns up to 2."
+    assert refusal(path, file=FileConfig(columns="source=1,3 target=2")) == (
+        f"{path}, line 2: the line has 2 columns, but column 3 is needed. Fill it in, or name "
+        "other --columns."
     )
 
 
 def test_a_side_of_blank_columns_is_blank(written):
     path = written("a\t\tb\t\n")
-    assert refusal(path, columns=Columns.parse("source=2,4 target=1")).endswith(BLANK_SOURCE)
+    assert refusal(path, file=FileConfig(columns="source=2,4 target=1")).endswith(BLANK_SOURCE)
 
 
 @pytest.mark.parametrize(
@@ -142,7 +151,8 @@ def test_a_side_of_blank_columns_is_blank(written):
             "source=1, target=2",
             "source= target=2",
             "source=1 target=2 other=3",
-            "source=a target=b",
+            "source=a,,b target=c",
+            'source="a target=b',
         ),
         *("source=1.0 target=2", "SOURCE=1 TARGET=2", "source=12345678 target=1"),
     ],
@@ -151,8 +161,8 @@ def test_invalid_columns_are_refused(text):
     with pytest.raises(ConfigError) as caught:
         Columns.parse(text)
     assert str(caught.value) == (
-        f"data: columns is {text}; it must be columns of both sides, counted from 1. Write "
-        f"source=1 target=2."
+        f"data: columns is {text or repr(text)}; it must be columns of both sides, by number or "
+        f"name. Write source=1,3 target=2."
     )
 
 
@@ -165,6 +175,9 @@ def test_columns_built_in_python_are_checked_too():
 
 def test_columns_print_in_the_form_that_is_parsed():
     assert str(Columns.parse("target=2 source=1,3")) == "source=1,3 target=2"
+    names = 'source=lemma,"form, past",12 a target=a b'
+    assert Columns.parse(names).source == ("lemma", "form, past", "12 a")
+    assert str(Columns.parse(names)) == names
 
 
 @pytest.mark.parametrize(
@@ -197,8 +210,6 @@ EXAMPLE_OF_LINE = 'Write the line as {"source": "a", "target": "b"}.'
         ),
         ('{"source": "a", "target": " "}', BLANK_TARGET),
         ('{"source": "", "target": "b"}', BLANK_SOURCE),
-        ('{"source": "", "target": ""}', BLANK),
-        ("", BLANK),
         (
             '{"source": "a\\u0000", "target": "b"}',
             '"source" contains NUL; it must be one line of text. Remove it.',
@@ -277,12 +288,8 @@ def test_an_empty_parallel_file_is_called_empty(written):
             "source and target are both -; one of them must be a file. Or give pairs = -.",
         ),
         (
-            {"source": "s", "target": "t", "columns": Columns((1,), (2,))},
-            "columns is source=1 target=2, but only a TSV has columns. Leave columns out.",
-        ),
-        (
-            {"path": "p.jsonl", "columns": Columns((1,), (2,))},
-            "columns is source=1 target=2, but only a TSV has columns. Leave columns out.",
+            {"source": "s", "target": "t", "file": FileConfig(columns="source=1 target=2")},
+            "columns is source=1 target=2, but parallel files have no columns. Leave columns out.",
         ),
     ],
 )
@@ -301,8 +308,7 @@ def from_standard_input(monkeypatch, text):
 @pytest.mark.parametrize("before", ["", "\n", " \n\n", "\ufeff"])
 def test_json_lines_on_standard_input_are_recognized_by_the_first_line(monkeypatch, before):
     text = before + '{"source": "a", "target": "b\\tc"}\n {"target": "d", "source": "{"}\nx\ty\n'
-    *blank, first, second, last = from_standard_input(monkeypatch, text.encode())
-    assert [error.problem for error in blank] == [BLANK] * before.count("\n")
+    first, second, last = from_standard_input(monkeypatch, text.encode())
     assert sides([first, second]) == [("a", "b\tc"), ("{", "d")]
     assert last.problem.startswith("the line is not JSON. ")
 
@@ -327,7 +333,7 @@ def test_a_tsv_on_standard_input_may_begin_with_a_brace(monkeypatch, line):
 def test_columns_imply_that_standard_input_is_a_tsv(monkeypatch):
     text = b'{"source": "a", "target": "b"}\tx\n'
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
-    found = read_pairs("-", columns=Columns.parse("source=2 target=1"))
+    found = read_pairs("-", file=FileConfig(columns="source=2 target=1"))
     assert sides(found) == [("x", '{"source": "a", "target": "b"}')]
 
 
@@ -339,6 +345,17 @@ def test_a_pipe_with_a_name_is_like_standard_input(tmp_path):
         assert sides(read_pairs(tmp_path / "pipe.tsv")) == [("a", "b")]
 
 
-def test_a_file_has_the_format_of_its_name(written):
+def test_the_name_of_json_lines_decides(written):
+    assert refusal(written("a\tb\n", "pairs.jsonl")).endswith(EXAMPLE)
     path = written('{"source": "a", "target": "b"}\n', "pairs.txt")
-    assert refusal(path).startswith(f"{path}, line 1: the line has no tab. ")
+    assert sides(read_pairs(path)) == [("a", "b")]
+
+
+def test_keys_of_json_lines_are_columns(written):
+    line = '{"lemma": "go", "tags": "V;PST", "form": "went"}\n'
+    path, config = written(line, "x.jsonl"), FileConfig(columns="source=lemma,tags target=form")
+    assert sides(read_pairs(path, file=config)) == [("go V;PST", "went")]
+    config = FileConfig(columns="source=lemma target=shape")
+    sentence = "it has no column shape; its columns are lemma, tags, form. Name one of those"
+    assert sentence in refusal(path, file=config)
+    assert "Name keys" in refusal(path, file=FileConfig(columns="source=1 target=2"))
