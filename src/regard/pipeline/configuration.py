@@ -15,6 +15,7 @@ from regard.pipeline.resume_checks import (
     check_same_run,
     environment,
     keep_precision,
+    saved_recipe,
     started_on_gpu,
 )
 from regard.pipeline.settings_checks import check_settings
@@ -53,7 +54,7 @@ def configure(
         explicit = embeddings.complete_settings(explicit, request.preset)
     if warm_start is not None:
         explicit = warm_start.complete_settings(explicit)
-    old_recipe = folder.recipe() if request.resume else None
+    old_recipe = saved_recipe(folder) if request.resume else None
     explicit, on_gpu = keep_precision(old_recipe, explicit), started_on_gpu(old_recipe)
     on_gpu = will_use_gpu(explicit) if on_gpu is None else on_gpu
     automatic = auto_configure(

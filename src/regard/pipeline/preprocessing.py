@@ -4,6 +4,7 @@ Each line is tokenized once. A run that starts again opens the data in the folde
 match its recipe.
 """
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -19,7 +20,7 @@ from regard.config.toml import to_tree
 from regard.data.corpus import Corpus, write_blocks, write_corpus
 from regard.data.pair_blocks import PairBlock
 from regard.data.token_indexer import TokenIndexer, make_token_indexer
-from regard.errors import DataError, unwritable
+from regard.errors import DataError, RegardError, unwritable
 from regard.pipeline import messages
 from regard.pipeline.input_pairs import InputPairs
 from regard.pipeline.token_spool import TokenSpool
@@ -56,7 +57,7 @@ def preprocess(
     metadata = _read_metadata(metadata_path)
     if metadata is not None and metadata.get("recipe") == recipe:
         # damaged data is encoded anew
-        with suppress(DataError, KeyError, TypeError, ValueError):
+        with suppress(RegardError, KeyError, TypeError, ValueError, RecursionError):
             return _open_folder(folder, metadata)
     try:
         metadata_path.unlink(missing_ok=True)
@@ -106,9 +107,10 @@ def _encode(
         "target": target.to_json(),
         "dev": dev,
         "left_out": tokens.left_out,
+        "corpora": [corpus.fingerprint, dev_corpus.fingerprint],
     }
     # written last: if it exists, everything else is complete
-    write_text(folder / "prepared.json", json.dumps(metadata))
+    write_text(folder / "prepared.json", json.dumps(metadata | {"sha256": _digest(metadata)}))
     return TrainingData(source, target, corpus, dev_corpus, dev, tokens.left_out)
 
 
@@ -228,12 +230,21 @@ def _recipe(pairs: InputPairs, settings: Settings, warm_start: WarmStart | None)
 
 
 def _open_folder(folder: Path, metadata: dict[str, Any]) -> TrainingData:
+    corpus, dev_corpus = Corpus.open(folder / "corpus"), Corpus.open(folder / "dev")
+    fingerprints = [corpus.fingerprint, dev_corpus.fingerprint]
+    # prepared by an earlier version, they are not named
+    if metadata.get("corpora", fingerprints) != fingerprints:
+        raise ValueError("the corpora are those of another run")
+    dev = [(source, list(targets)) for source, targets in metadata["dev"]]
+    lines = [line for source, targets in dev for line in (source, *targets)]
+    if not all(isinstance(line, str) for line in lines) or type(metadata["left_out"]) is not int:
+        raise TypeError("a validation pair is not text, or a count is not a number")
     return TrainingData(
         TextProcessor.from_json(metadata["source"]),
         TextProcessor.from_json(metadata["target"]),
-        Corpus.open(folder / "corpus"),
-        Corpus.open(folder / "dev"),
-        [(source, list(targets)) for source, targets in metadata["dev"]],
+        corpus,
+        dev_corpus,
+        dev,
         metadata["left_out"],
     )
 
@@ -241,9 +252,17 @@ def _open_folder(folder: Path, metadata: dict[str, Any]) -> TrainingData:
 def _read_metadata(path: Path) -> dict[str, Any] | None:
     try:
         metadata = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
-    return metadata if isinstance(metadata, dict) else None
+    if not isinstance(metadata, dict):
+        return None
+    # prepared by an earlier version, it has no digest
+    digest = metadata.pop("sha256", None)
+    return metadata if digest in (None, _digest(metadata)) else None
+
+
+def _digest(metadata: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(metadata).encode()).hexdigest()
 
 
 def write_text(path: Path, text: str) -> None:

@@ -21,6 +21,7 @@ from regard.pipeline.pretrained_embeddings import PretrainedEmbeddings
 from regard.pipeline.request import TrainRequest
 from regard.pipeline.validation import Validator
 from regard.pipeline.warm_start import WarmStart, check_frozen_tokens, freeze_parts
+from regard.safetensors_files import check_digest
 from regard.saved_model import SavedModel, build_for
 from regard.training.checkpoints import load_final_weights
 from regard.training.estimate import estimate
@@ -158,6 +159,7 @@ def _finished_translator(
     if configuration.settings_changed or not progress.finished:
         return None
     try:
+        check_digest(request.out)
         translator = load(request.out, device=recipe["settings"]["train"]["device"])
     except ModelFileError:
         return None
