@@ -1,14 +1,25 @@
 """Hostile model files: random bytes, every value of the metadata, and changed tensors."""
 
+import io
 import json
 import random
 import struct
 import time
+from contextlib import redirect_stderr, redirect_stdout
 from functools import cache
 from pathlib import Path
 
-from hostile_values import deep, directed_changes, paths, random_value, replaced, value_at
+from hostile_values import (
+    changed,
+    deep,
+    directed_changes,
+    paths,
+    random_value,
+    replaced,
+    value_at,
+)
 
+from regard.cli.info import info
 from regard.config.settings import Settings
 from regard.errors import ModelFileError, RegardError
 from regard.models import PRESETS
@@ -19,6 +30,7 @@ from regard.translator import Translator
 COMPAT = Path(__file__).parents[1] / "compat"
 MODELS = sorted(PRESETS)
 MAX_LOAD_SECONDS = 2
+DEEP, DEEPER = "@deep@", "@deeper@"
 DTYPES = ["F64", "F16", "BF16", "I32", "I64", "U8", "BOOL", "F8_E4M3", "U32", "C64", "x", ""]
 
 
@@ -40,19 +52,25 @@ def joined(metadata, entries, data):
 
 
 def directed_cases():
-    """Yield (name, bytes) with one hostile value, for one model of each kind."""
+    """Yield (model, path, value) of a hostile value; DEEP and DEEPER stand for nested lists."""
     for name in MODELS:
-        metadata, entries, data = parts(name)
-        # numbers for every setting; what holds no numbers once
+        # numbers for every setting; what is the same in all models once
         everything = name == MODELS[0]
-        for path, changed in directed_changes(metadata):
+        for path, value in directed_changes(parts(name)[0]):
             if everything or path[:1] == ("settings",):
-                yield f"{name} {'.'.join(map(str, path))}", joined(changed, entries, data)
-    metadata, entries, data = parts(MODELS[0])
-    for path in paths(metadata):
-        text = json.dumps(replaced(metadata, path, "@deep@"))
-        yield f"deep {path}", joined(text.replace('"@deep@"', deep(3000)), entries, data)
-        yield f"deeper {path}", joined(text.replace('"@deep@"', deep()), entries, data)
+                yield name, path, value
+    for path in paths(parts(MODELS[0])[0]):
+        yield MODELS[0], path, DEEP
+        yield MODELS[0], path, DEEPER
+
+
+def directed_case(name, path, value):
+    """Return the bytes of a file with one hostile value."""
+    metadata, entries, data = parts(name)
+    text = json.dumps(changed(metadata, path, value))
+    for mark, depth in ((DEEP, 3000), (DEEPER, 100_000)):
+        text = text.replace(json.dumps(mark), deep(depth))
+    return joined(text, entries, data)
 
 
 def random_case(seed):
@@ -122,7 +140,7 @@ def check_sentence(error):
 
 
 def attempt(content, path):
-    """Load bytes and translate a line: it must work or be refused in a sentence."""
+    """Load bytes, describe the model and translate: it works or is refused in a sentence."""
     path.write_bytes(content)
     start = time.process_time()
     try:
@@ -135,8 +153,11 @@ def attempt(content, path):
         assert took < MAX_LOAD_SECONDS, f"loading took {took:.1f} s"
     assert isinstance(saved.settings, Settings)
     try:
+        with redirect_stdout(io.StringIO()) as output, redirect_stderr(io.StringIO()):
+            info(path)
+        assert output.getvalue().replace("\n", "").isprintable()
         Translator(saved).translate(["2016", "x"])
     except RegardError as error:
         check_sentence(error)
-        return "refused to translate"
+        return "refused later"
     return "loaded"

@@ -1,7 +1,6 @@
 """Directed changes of JSON: every number, text and list by hostile values, paths and swaps."""
 
 import copy
-import json
 import math
 
 NUMBERS = [0, -1, 1, 2, 5, 10**5, 10**9, 10**18, 2**63, 10**400, 0.5, 1e-308, 1e5, 1e308]
@@ -44,26 +43,32 @@ def replaced(tree, path, value):
     return tree
 
 
-def removed(tree, path):
-    """Return a copy of a tree without the value at a path."""
+REMOVED = object()
+"""Stands for no value at all."""
+
+
+def changed(tree, path, value):
+    """Return a copy of a tree with the value at a path replaced or removed."""
+    if value is not REMOVED:
+        return replaced(tree, path, value)
     tree = copy.deepcopy(tree)
     del value_at(tree, path[:-1])[path[-1]]
     return tree
 
 
 def directed_changes(tree):
-    """Yield (path, changed tree) for every value and every hostile replacement."""
+    """Yield (path, hostile value) for every value of a tree and every replacement."""
     for path in paths(tree):
         value = value_at(tree, path)
         for other in [*NUMBERS, *TEXTS, *OTHERS]:
             if type(other) is not type(value) or other != value:
-                yield path, replaced(tree, path, other)
+                yield path, other
         if isinstance(value, list) and value:
-            yield path, replaced(tree, path, value * 2)
-            yield path, replaced(tree, path, value[::-1])
-            yield path, replaced(tree, path, [*value, value[0]])
+            yield path, value * 2
+            yield path, value[::-1]
+            yield path, [*value, value[0]]
         if path:
-            yield path, removed(tree, path)
+            yield path, REMOVED
 
 
 def random_value(rng, value):
@@ -81,8 +86,3 @@ def random_value(rng, value):
         rng.shuffle(parts)
         return rng.choice([[], parts, value * 2, value[1:], [value], [*value, *parts[:1]]])
     return rng.choice(OTHERS)
-
-
-def dumps(tree):
-    """Write JSON, also with lone surrogates, NaN and numbers of hundreds of digits."""
-    return json.dumps(tree)

@@ -49,7 +49,7 @@ def info(
     else:
         try:
             rows = list(_rows(saved))
-        except (TypeError, KeyError, ValueError, AttributeError) as error:
+        except (TypeError, KeyError, ValueError, AttributeError, RecursionError) as error:
             # the weights are valid, but the summary was not written by regard
             raise ModelFileError(str(model), f"Its summary cannot be read. {UNDAMAGED}") from error
         print("\n".join(rows))

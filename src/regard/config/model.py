@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from regard.config import messages
-from regard.config.checks import are_valid, at_least, at_most, refuse
+from regard.config.checks import are_valid, at_least, ceiling, refuse
 from regard.config.names import CustomDecoderConfig, ScoreSetting
 
 Cell = Literal["elman", "gru_before", "gru_after", "lstm"]
@@ -14,9 +14,9 @@ SummaryName = Literal["none", "last", "backward", "mean", "max", "tanh"]
 InitialStateName = Literal["zero", "copy", "tanh"]
 TiedEmbeddings = Literal["none", "output", "all"]
 ReadoutInput = Literal["old_state", "new_state", "context", "previous"]
-Width = Annotated[int, at_least(1), at_most(65_536)]
-Length = Annotated[int, at_least(1), at_most(65_536)]
-Layers = Annotated[int, at_least(1), at_most(1_000)]
+Width = Annotated[int, at_least(1), ceiling(65_536)]
+Length = Annotated[int, at_least(1), ceiling(65_536)]
+Layers = Annotated[int, at_least(1), ceiling(1_000)]
 
 MAX_TABLE_NUMBERS = 1 << 24
 """Maximum size of a table of sinusoidal positions, which is not in the model file: 128 MiB."""

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from regard import extensions
 from regard.choices import Normalization
 from regard.config import messages
-from regard.config.checks import above, are_valid, at_least, at_most, refuse
+from regard.config.checks import above, are_valid, at_least, at_most, ceiling, refuse
 from regard.config.model import DECODERS, ENCODERS, DecoderConfig, EncoderConfig, ModelConfig
 from regard.config.names import ConstraintSetting, TokenizerSetting
 
@@ -171,23 +171,23 @@ class SearchConfig:
     the documents are generated from it.
     """
 
-    beam_size: Annotated[int, at_least(1), at_most(1000)] = 1
+    beam_size: Annotated[int, at_least(1), ceiling(1000)] = 1
     """Beam size: hypotheses kept at each step. 1 is greedy search."""
 
-    nbest: Annotated[int, at_least(1), at_most(1000)] = 1
+    nbest: Annotated[int, at_least(1), ceiling(1000)] = 1
     """Number of outputs for each line, best first."""
 
-    length_penalty: Annotated[float, at_least(0), at_most(10)] = 1.0
+    length_penalty: Annotated[float, at_least(0), ceiling(10)] = 1.0
     """Length penalty: scores are divided by length ^ length_penalty. 0 disables it."""
 
     stop: Literal["full", "likeliest"] = "full"
     """When beam search stops. full: once beam_size hypotheses have ended. likeliest: in addition,
     no open hypothesis is likelier than the nbest that have ended."""
 
-    max_length: Annotated[int, at_least(1), at_most(5000)] = 256
+    max_length: Annotated[int, at_least(1), ceiling(5000)] = 256
     """Maximum length of an output in tokens."""
 
-    min_length: Annotated[int, at_least(0), at_most(5000)] = 0
+    min_length: Annotated[int, at_least(0), ceiling(5000)] = 0
     """Minimum length of an output in tokens."""
 
     same_length: bool = False
@@ -197,10 +197,10 @@ class SearchConfig:
     """Constraint on outputs: a registered name, module:Class or none. repetition_pattern: an
     output repeats a token exactly where its source does."""
 
-    temperature: Annotated[float, at_least(0), at_most(100)] = 0.0
+    temperature: Annotated[float, at_least(0), ceiling(100)] = 0.0
     """Sampling temperature. 0 disables sampling."""
 
-    top_k: Annotated[int, at_least(0), at_most(1_000_000)] = 0
+    top_k: Annotated[int, at_least(0), ceiling(1_000_000)] = 0
     """Sample from this many likeliest tokens. 0 means all."""
 
     top_p: Annotated[float, above(0), at_most(1)] = 1.0
@@ -209,7 +209,7 @@ class SearchConfig:
     seed: Annotated[int, at_least(0)] = 1
     """Random seed of sampling."""
 
-    batch_size: Annotated[int, at_least(1), at_most(10_000)] = 32
+    batch_size: Annotated[int, at_least(1), ceiling(10_000)] = 32
     """Number of lines decoded together. It affects the speed, not the outputs."""
 
     def __post_init__(self) -> None:

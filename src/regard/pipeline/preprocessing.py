@@ -237,7 +237,8 @@ def _open_folder(folder: Path, metadata: dict[str, Any]) -> TrainingData:
         raise ValueError("the corpora are those of another run")
     dev = [(source, list(targets)) for source, targets in metadata["dev"]]
     lines = [line for source, targets in dev for line in (source, *targets)]
-    if not all(isinstance(line, str) for line in lines) or type(metadata["left_out"]) is not int:
+    whole = all(isinstance(line, str) for line in lines) and all(targets for _, targets in dev)
+    if not whole or not dev or type(metadata["left_out"]) is not int:
         raise TypeError("a validation pair is not text, or a count is not a number")
     return TrainingData(
         TextProcessor.from_json(metadata["source"]),
