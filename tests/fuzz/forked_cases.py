@@ -62,7 +62,7 @@ def _run_child(cases, attempt, writer, seconds, megabytes):
             start, cpu = time.monotonic(), time.process_time()
             try:
                 verdict, problem = attempt(case), ""
-            except BaseException:  # noqa: BLE001 (whatever it is, it is a failure)
+            except BaseException:
                 verdict, problem = "traceback", traceback.format_exc(limit=-4)
             took = min(time.monotonic() - start, time.process_time() - cpu)
             if not problem and took > seconds:

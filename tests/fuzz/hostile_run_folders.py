@@ -66,7 +66,9 @@ def make_runs(folder):
         change_metadata(path, without_digest)
     path = folder / "old" / "m.run" / "prepared.json"
     metadata = json.loads(path.read_text())
-    path.write_text(json.dumps({k: v for k, v in metadata.items() if k not in ("sha256", "corpora")}))
+    path.write_text(
+        json.dumps({k: v for k, v in metadata.items() if k not in ("sha256", "corpora")})
+    )
     return expected
 
 

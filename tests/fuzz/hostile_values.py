@@ -5,7 +5,17 @@ import math
 
 NUMBERS = [0, -1, 1, 2, 5, 10**5, 10**9, 10**18, 2**63, 10**400, 0.5, 1e-308, 1e5, 1e308]
 NUMBERS += [math.nan, math.inf, -math.inf, -0.5]
-TEXTS = ["", "x", "\x1b[2J", "\ud800", "a" * 100_000, "NFC", "none", "os:system", "subprocess:Popen"]
+TEXTS = [
+    "",
+    "x",
+    "\x1b[2J",
+    "\ud800",
+    "a" * 100_000,
+    "NFC",
+    "none",
+    "os:system",
+    "subprocess:Popen",
+]
 OTHERS = [None, True, False, [], {}, [[]], {"kind": "x"}, ["a"], [1], {"a": [{}]}]
 
 
@@ -77,7 +87,7 @@ def random_value(rng, value):
         return rng.choice([*NUMBERS, *TEXTS, *OTHERS])
     if isinstance(value, int | float):
         near = [value + 1, value - 1, value * 2, value // 2, value * 1000, -value]
-        return rng.choice([*NUMBERS, *near, rng.randrange(10**rng.randrange(1, 19))])
+        return rng.choice([*NUMBERS, *near, rng.randrange(10 ** rng.randrange(1, 19))])
     if isinstance(value, str):
         cut = rng.randrange(len(value) + 1)
         return rng.choice([*TEXTS, value[:cut], value[cut:], value + value, value.upper()])

@@ -2,7 +2,6 @@
 
 from regard.choices import printable
 
-
 RESTORE = "Restore it from a copy, or begin again with --overwrite."
 OTHER_CHECKPOINT = f"It is not the checkpoint that this run saved. {RESTORE}"
 NO_RECIPE = f"It holds no recipe of a run. {RESTORE}"

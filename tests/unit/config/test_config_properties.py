@@ -63,17 +63,17 @@ def value(rng, name, hint):
     part = named_part(hint)
     if part or get_origin(hint) is Literal:
         return rng.choice(part.own if part else get_args(hint))
+    least, largest = 1, LARGEST
     limits = [x.limit for x in (number_of(hint) or (None, ()))[1] if x.words == "at most"]
     if get_origin(hint) is Annotated and get_args(hint)[0] is float:
         ends = [5e-324, 1e-5, 0.1, 1] + ([0, 1e16, 1.7e308] if name not in POSITIVE else [])
         return min(rng.choice([*ends, rng.random() or 1.0]), *limits, inf)
     if get_origin(hint) is Annotated:
-        largest = min(LARGEST, *limits, LARGEST)
-        least = next(x.limit for x in number_of(hint)[1] if x.words == "at least")
-        return rng.choice([least, largest, rng.randint(least, largest)])
+        largest = min([LARGEST, *limits])
+        hint, least = int, next(x.limit for x in number_of(hint)[1] if x.words == "at least")
     return {
         bool: rng.random() < 0.5,
-        int: rng.choice([1, 2, 3, LARGEST, rng.randint(1, LARGEST)]),
+        int: rng.choice([least, least + 1, largest, rng.randint(least, largest)]),
         float: rng.choice([0, 0.0, 5e-324, 0.1, rng.random()]),
         str: "".join(rng.choices("ab0 '\"\\#=[]\u0303你🙂", k=rng.randint(0, 7))),
     }[hint]

@@ -4,9 +4,9 @@ import json
 import os
 
 import pytest
-import small_models
 import torch
 
+import small_models
 from regard.config.settings import TrainConfig
 from regard.errors import ModelFileError
 from regard.safetensors_files import write_tensors
