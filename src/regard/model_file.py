@@ -65,8 +65,8 @@ def read_model_file(path: Path) -> ModelFile:
     if type(version) is not int or version > FORMAT:
         raise ModelFileError(
             str(path),
-            f"Its format is {printable(version)}; regard {__version__} reads formats up to {FORMAT}. "
-            "Install a newer regard.",
+            f"Its format is {printable(version)}; regard {__version__} reads formats up to "
+            f"{FORMAT}. Install a newer regard.",
         )
     if version < 2:
         tensors = with_new_names(tensors)
@@ -89,7 +89,7 @@ def read_model_file(path: Path) -> ModelFile:
 
 def unusable_settings(path: Path, error: Exception) -> ModelFileError:
     """Return the error for a file whose settings describe no model."""
-    reason = " ".join(str(error).split())
+    reason = " ".join(str(error).split()).rstrip(".")
     if len(reason) > MAX_REASON:
         reason = f"{reason[:MAX_REASON]}…"
     return ModelFileError(str(path), f"Its settings cannot be used ({reason}). {UNDAMAGED}")

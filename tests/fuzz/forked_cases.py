@@ -1,4 +1,4 @@
-"""Runs cases in a forked child: a case that hangs, crashes or takes too much memory is a failure."""
+"""Runs cases in a forked child: a hang, a crash or too much memory is a failure of the case."""
 
 import os
 import resource

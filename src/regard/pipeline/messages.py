@@ -182,8 +182,8 @@ def changed_setting(change: str) -> str:
 def changed_environment(name: str, before: Any, now: Any) -> str:
     """Refuse to resume if the last bits may differ."""
     return (
-        f"{name}: {printable(before)} → {now}; the result would differ in its last bits. Pass --allow-inexact "
-        "to accept this."
+        f"{name}: {printable(before)} → {now}; the result would differ in its last "
+        "bits. Pass --allow-inexact to accept this."
     )
 
 

@@ -6,8 +6,8 @@ RESTORE = "Restore it from a copy, or begin again with --overwrite."
 OTHER_CHECKPOINT = f"It is not the checkpoint that this run saved. {RESTORE}"
 NO_RECIPE = f"It holds no recipe of a run. {RESTORE}"
 ALTERED_LOG = (
-    "Lines that were there at the last save have changed. Restore it from a copy, or delete it: the "
-    "run continues without these lines."
+    "Lines that were there at the last save have changed. Restore it from a copy, or delete it: "
+    "the run continues without these lines."
 )
 
 
