@@ -63,6 +63,8 @@ def _request_type(name: str, hint: Any) -> Any:
     if (number := number_of(hint)) is None:
         return hint
     kind, bounds = number
+    # of whole numbers the server has lower limits of its own
+    bounds = tuple(x for x in bounds if kind is float or not x.is_ceiling)
     limits: Any = {PYDANTIC_BOUNDS[x.words]: x.limit for x in bounds}
     return Annotated[kind, Field(**limits)]
 
