@@ -10,7 +10,7 @@ def fingerprint(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def replace_file(path: Path, content: bytes) -> None:
+def replace_file(path: Path, *content: bytes | memoryview) -> None:
     """Write a temporary file beside the old one, then rename it over the old one.
 
     Raises OSError if the file cannot be written; the caller words the message.
@@ -18,7 +18,7 @@ def replace_file(path: Path, content: bytes) -> None:
     unfinished = path.with_name(f"{path.name}.unfinished")
     try:
         with open(unfinished, "wb") as file:
-            file.write(content)
+            file.writelines(content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(unfinished, path)

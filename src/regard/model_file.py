@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from regard import __version__
+from regard.choices import printable
 from regard.config.requirements import missing_extension, requirements
 from regard.config.settings import Settings
 from regard.config.toml import settings_from, to_tree
@@ -23,6 +24,12 @@ from regard.text.text_processor import TextProcessor
 
 FORMAT = 2
 """Format 1 has other names of settings and parameters; it is read as well."""
+
+DTYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
+"""Types of weights that are read."""
+
+MAX_REASON = 400
+"""Maximum number of characters of the reason why settings cannot be used."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +65,8 @@ def read_model_file(path: Path) -> ModelFile:
     if type(version) is not int or version > FORMAT:
         raise ModelFileError(
             str(path),
-            f"Its format is {version!r}; regard {__version__} reads formats up to {FORMAT}. "
-            "Install a newer regard.",
+            f"Its format is {printable(version)}; regard {__version__} reads formats up to "
+            f"{FORMAT}. Install a newer regard.",
         )
     if version < 2:
         tensors = with_new_names(tensors)
@@ -71,7 +78,9 @@ def read_model_file(path: Path) -> ModelFile:
             TextProcessor.from_json(metadata["source"]),
             TextProcessor.from_json(metadata["target"]),
         )
-        return ModelFile(tensors, settings, source, target, metadata["summary"])
+        if not isinstance(summary := metadata["summary"], dict):
+            raise TypeError("its summary is not an object")
+        return ModelFile(tensors, settings, source, target, summary)
     except ModelFileError:
         raise
     except (RegardError, KeyError, TypeError, ValueError, RuntimeError, RecursionError) as error:
@@ -80,7 +89,21 @@ def read_model_file(path: Path) -> ModelFile:
 
 def unusable_settings(path: Path, error: Exception) -> ModelFileError:
     """Return the error for a file whose settings describe no model."""
-    return ModelFileError(str(path), f"Its settings cannot be used ({error}). {UNDAMAGED}")
+    reason = " ".join(str(error).split()).rstrip(".")
+    if len(reason) > MAX_REASON:
+        reason = f"{reason[:MAX_REASON]}…"
+    return ModelFileError(str(path), f"Its settings cannot be used ({reason}). {UNDAMAGED}")
+
+
+def check_layers(path: Path, file: ModelFile) -> None:
+    """Refuse more layers than tensors, before anything is built: every layer has weights."""
+    model = file.settings.model
+    for section in ("encoder", "decoder"):
+        layers = getattr(getattr(model, section), "num_layers", 1)
+        if layers > len(file.tensors):
+            setting = f"model.{section}.num_layers = {layers}"
+            problem = f"It has only {len(file.tensors)} tensors, too few for {setting}."
+            raise ModelFileError(str(path), f"{problem} {UNDAMAGED}")
 
 
 def check_tensors(
@@ -95,7 +118,8 @@ def check_tensors(
                 f"Its weights do not match its settings, for example {name}. {UNDAMAGED}",
             )
     for name, tensor in tensors.items():
-        if not tensor.is_floating_point() or not tensor.isfinite().all():
+        # a number that float32 cannot hold is not finite in the model
+        if tensor.dtype not in DTYPES or not tensor.float().isfinite().all():
             raise ModelFileError(
                 str(path), f"Its weights are not all finite, for example {name}. {UNDAMAGED}"
             )

@@ -13,6 +13,7 @@ from regard.config.settings import Settings
 from regard.errors import ModelFileError, RegardError
 from regard.model_file import (
     ModelFile,
+    check_layers,
     check_tensors,
     read_model_file,
     unique_tensors,
@@ -45,6 +46,7 @@ def load_model(path: Path) -> SavedModel:
     """Read and build a model, or say in one sentence why it cannot be."""
     file = read_model_file(path)
     config = file.settings.model
+    check_layers(path, file)
     try:
         # without memory first: wrong sizes in the settings must not allocate any
         with torch.device("meta"):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from regard.cli import options
+from regard.cli import messages, options
 from regard.cli.options import Import, Model, choice
 from regard.errors import ModelFileError
 
@@ -20,6 +20,10 @@ def info(
         bool,
         typer.Option("--settings", help="Print all settings as TOML, for --config."),
     ] = False,
+    verify: Annotated[
+        bool,
+        typer.Option("--verify", help="Check the file against its digest: was it damaged?"),
+    ] = False,
     format_: Annotated[str, choice("format", "Output format.", "text", "json")] = "text",
     import_: Import = None,
 ) -> None:
@@ -28,11 +32,16 @@ def info(
     Prints its parts, vocabularies, training and scores, each score with its signature.
     """
     from regard.config.toml import to_toml, to_tree
-    from regard.safetensors_files import UNDAMAGED
+    from regard.safetensors_files import UNDAMAGED, check_digest
     from regard.saved_model import load_model
 
+    digest = check_digest(model) if verify else None
+    if verify and digest is None:
+        raise ModelFileError(str(model), messages.no_digest(model))
     saved = load_model(model)
-    if settings:
+    if verify:
+        print(messages.verified(model, str(digest)))
+    elif settings:
         print(to_toml(saved.settings), end="")
     elif format_ == "json":
         facts = _facts(saved) | {"settings": to_tree(saved.settings), "summary": saved.summary}
@@ -40,7 +49,7 @@ def info(
     else:
         try:
             rows = list(_rows(saved))
-        except (TypeError, KeyError, ValueError, AttributeError) as error:
+        except (TypeError, KeyError, ValueError, AttributeError, RecursionError) as error:
             # the weights are valid, but the summary was not written by regard
             raise ModelFileError(str(model), f"Its summary cannot be read. {UNDAMAGED}") from error
         print("\n".join(rows))

@@ -19,6 +19,23 @@ OUTPUT_IS_FOLDER = "It is a folder; it must be a file. Use another --out."
 OUTPUT_EXISTS = "It already exists. Use --overwrite or another --out."
 
 
+# info
+
+
+def verified(model: Path, digest: str) -> str:
+    """Say that a file has not changed since it was written."""
+    return f"{model}: undamaged, SHA-256 {digest}"
+
+
+def no_digest(model: Path) -> str:
+    """Say that a file of an earlier version cannot be verified."""
+    new = f"{model.stem}-new{model.suffix}"
+    return (
+        "It has no digest: an earlier version of regard wrote it. To add one, save it again in "
+        f"Python: regard.load('{model}').save('{new}')."
+    )
+
+
 # options
 
 

@@ -23,6 +23,8 @@ class Bound(NamedTuple):
     words: str
     holds: Callable[[Any, Any], bool]
     limit: float
+    is_ceiling: bool = False
+    """Whether it only keeps a hostile number out: no sentence names it until it is exceeded."""
 
     def __str__(self) -> str:
         return f"{self.words} {self.limit}"
@@ -41,6 +43,7 @@ at_least = partial(Bound, "at least", operator.ge)
 above = partial(Bound, "above", operator.gt)
 below = partial(Bound, "below", operator.lt)
 at_most = partial(Bound, "at most", operator.le)
+ceiling = partial(Bound, "at most", operator.le, is_ceiling=True)
 
 
 def refuse(section: str, config: Any, rules: Iterable[str] = ()) -> None:
@@ -71,7 +74,7 @@ def must_be(hint: Any) -> str:
     if get_origin(hint) is Annotated:
         kind, *bounds = get_args(hint)
         number = "a whole number" if kind is int else "a number"
-        return f"{number}, {' and '.join(map(str, bounds))}"
+        return f"{number}, {' and '.join(str(x) for x in bounds if not x.is_ceiling)}"
     plain = {
         bool: "true or false",
         int: "a whole number, at least 1",
@@ -114,7 +117,7 @@ def _problems(config: Any, name: str, hint: Any) -> Iterator[str]:
     if names := choices(hint):
         many = get_origin(hint) is tuple
         if many and not isinstance(value, tuple):
-            yield wrong_value(name, printable(value), must_be(hint))
+            yield wrong_value(name, printable(value), _exceeded(value, hint) or must_be(hint))
         else:
             unknown_names = [
                 choice for choice in (value if many else (value,)) if choice not in names
@@ -125,7 +128,17 @@ def _problems(config: Any, name: str, hint: Any) -> Iterator[str]:
                 if not _is_class(choice, hint)
             )
     elif not _allowed(value, hint):
-        yield wrong_value(name, printable(value), must_be(hint))
+        yield wrong_value(name, printable(value), _exceeded(value, hint) or must_be(hint))
+
+
+def _exceeded(value: Any, hint: Any) -> str | None:
+    """Return the ceiling of a number that fits its type otherwise."""
+    kind, bounds = number_of(hint) or (None, ())
+    if type(value) not in (int, kind) or not all(
+        bound.holds(value, bound.limit) for bound in bounds if not bound.is_ceiling
+    ):
+        return None
+    return next((str(bound) for bound in bounds if not bound.holds(value, bound.limit)), None)
 
 
 def _is_class(value: Any, hint: Any) -> bool:

@@ -127,6 +127,22 @@ def above_limit(name: str, number: int, limit_name: str, limit: int) -> str:
     return wrong_value(name, number, requirement, f"Set {limit_name} = {number}.")
 
 
+def too_many_positions(max_length: int, limit: int, size: int) -> str:
+    """Say that a table of sinusoidal positions would be too large."""
+    requirement = f"at most {limit} for sinusoidal positions of size = {size}"
+    return wrong_value("max_length", max_length, requirement)
+
+
+def too_large_with_beam(name: str, number: int, limit: int, beam_size: int) -> str:
+    """Say that a setting is too large for a large beam."""
+    return wrong_value(name, number, f"at most {limit} with beam_size = {beam_size}")
+
+
+def temperature_too_low(temperature: float, minimum: float) -> str:
+    """Say that logits divided by a tiny temperature could overflow."""
+    return wrong_value("temperature", temperature, f"0 or at least {minimum}")
+
+
 def not_toml(position: str, problem: str) -> str:
     """Say where a text is not TOML."""
     return f"it is not TOML at {position}: {problem}."

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 from regard.config import messages
-from regard.config.checks import are_valid, refuse
+from regard.config.checks import are_valid, at_least, ceiling, refuse
 from regard.config.names import CustomDecoderConfig, ScoreSetting
 
 Cell = Literal["elman", "gru_before", "gru_after", "lstm"]
@@ -14,13 +14,19 @@ SummaryName = Literal["none", "last", "backward", "mean", "max", "tanh"]
 InitialStateName = Literal["zero", "copy", "tanh"]
 TiedEmbeddings = Literal["none", "output", "all"]
 ReadoutInput = Literal["old_state", "new_state", "context", "previous"]
+Width = Annotated[int, at_least(1), ceiling(65_536)]
+Length = Annotated[int, at_least(1), ceiling(65_536)]
+Layers = Annotated[int, at_least(1), ceiling(1_000)]
+
+MAX_TABLE_NUMBERS = 1 << 24
+"""Maximum size of a table of sinusoidal positions, which is not in the model file: 128 MiB."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EmbeddingConfig:
     """Token embedding and position embedding."""
 
-    size: int
+    size: Width
     """Width E of an embedding."""
 
     one_hot: bool = False
@@ -29,7 +35,7 @@ class EmbeddingConfig:
     positions: Literal["none", "sinusoidal", "learned"] = "none"
     """Position embedding added to the token embedding."""
 
-    max_length: int = 1024
+    max_length: Length = 1024
     """Maximum number of positions. Longer lines are refused. Used only with positions."""
 
     scaled: bool = False
@@ -42,21 +48,27 @@ class EmbeddingConfig:
     """Dropout on the sum of token and position embedding. 0 disables it."""
 
     def __post_init__(self) -> None:
-        refuse("model.embedding", self)
+        refuse("model.embedding", self, self._problems())
+
+    def _problems(self) -> Iterator[str]:
+        if self.positions != "sinusoidal" or not are_valid(self, "size", "max_length"):
+            return
+        if self.max_length > (limit := MAX_TABLE_NUMBERS // self.size):
+            yield messages.too_many_positions(self.max_length, limit, self.size)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecurrentEncoderConfig:
     """A recurrent encoder."""
 
-    hidden_size: int
+    hidden_size: Width
     """Width of the hidden state, per direction."""
 
     cell: Cell = "gru_before"
     """Recurrent cell. gru_before resets the state before the product (as published), gru_after
     after."""
 
-    num_layers: int = 1
+    num_layers: Layers = 1
     """Number of layers."""
 
     bidirectional: bool = False
@@ -86,13 +98,13 @@ class RecurrentEncoderConfig:
 class ConvolutionalEncoderConfig:
     """An encoder of gated convolutions (Gehring et al. 2017)."""
 
-    hidden_size: int
+    hidden_size: Width
     """Channels D of each block."""
 
-    num_layers: int
+    num_layers: Layers
     """Number of blocks."""
 
-    kernel_size: int = 3
+    kernel_size: Length = 3
     """Kernel size in tokens, an odd number."""
 
     dropout: float = 0.0
@@ -110,16 +122,16 @@ class ConvolutionalEncoderConfig:
 class TransformerConfig:
     """Settings shared by Transformer encoder and decoder (Vaswani et al. 2017)."""
 
-    model_size: int
+    model_size: Width
     """Width D of the input and output of each block."""
 
-    feed_forward_size: int
+    feed_forward_size: Width
     """Width F inside the feed-forward layers."""
 
-    num_heads: int = 4
+    num_heads: Width = 4
     """Number of attention heads H; each has width D / H."""
 
-    num_layers: int = 3
+    num_layers: Layers = 3
     """Number of blocks."""
 
     pre_norm: bool = False
@@ -128,7 +140,7 @@ class TransformerConfig:
     attention_positions: Literal["none", "rotary", "relative"] = "none"
     """Positions inside self-attention, in addition to position embeddings."""
 
-    max_distance: int = 16
+    max_distance: Length = 16
     """Distance at which relative positions are clipped."""
 
     dropout: float = 0.0
@@ -159,16 +171,16 @@ class AttentionConfig:
     score: ScoreSetting = "additive"
     """Score function between query and key."""
 
-    align_size: int = 128
+    align_size: Width = 128
     """Width A of the alignment layer of additive and concat scores."""
 
-    max_length: int = 128
+    max_length: Length = 128
     """Maximum source length of the location score. Longer sources are refused."""
 
     window: WindowName = "global"
     """Global attention, or local with a monotonic (local_m) or predicted (local_p) window."""
 
-    half_width: int = 10
+    half_width: Length = 10
     """Half-width δ of the local window."""
 
     coverage: bool = False
@@ -189,13 +201,13 @@ class AttentionConfig:
 class RecurrentDecoderConfig:
     """Settings shared by recurrent decoders."""
 
-    hidden_size: int
+    hidden_size: Width
     """Width D of the hidden state."""
 
     cell: Cell = "gru_before"
     """Recurrent cell."""
 
-    num_layers: int = 1
+    num_layers: Layers = 1
     """Number of layers."""
 
     initial_state: InitialStateName = "tanh"
@@ -226,7 +238,7 @@ class PlainDecoderConfig(RecurrentDecoderConfig):
 class ChoDecoderConfig:
     """The decoder of Cho et al. 2014: one GRU whose reset gate also gates the context."""
 
-    hidden_size: int
+    hidden_size: Width
     """Width D of the hidden state."""
 
     initial_state: InitialStateName = "tanh"
@@ -272,13 +284,13 @@ class LuongDecoderConfig(RecurrentDecoderConfig):
 class ConvolutionalDecoderConfig:
     """A decoder of causal convolutions with attention in every layer (Gehring et al. 2017)."""
 
-    hidden_size: int
+    hidden_size: Width
     """Channels D of each block."""
 
-    num_layers: int
+    num_layers: Layers
     """Number of blocks."""
 
-    kernel_size: int = 3
+    kernel_size: Length = 3
     """Kernel size in tokens: the current one and those before it."""
 
     dropout: float = 0.0
@@ -303,7 +315,7 @@ class ReadoutConfig:
     kind: Literal["linear", "tanh", "maxout"] = "linear"
     """Layer before the output projection."""
 
-    size: int = 128
+    size: Width = 128
     """Width of the tanh or maxout layer; linear has none."""
 
     bias: bool = True

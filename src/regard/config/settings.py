@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from regard import extensions
 from regard.choices import Normalization, SourceCase, TagPosition, TaskName, are_tag_separators
 from regard.config import messages
-from regard.config.checks import above, are_valid, at_least, at_most, refuse
+from regard.config.checks import above, are_valid, at_least, at_most, ceiling, refuse
 from regard.config.files import ANY_FILE, FileConfig
 from regard.config.model import DECODERS, ENCODERS, DecoderConfig, EncoderConfig, ModelConfig
 from regard.config.names import ConstraintSetting, TokenizerSetting
@@ -23,6 +23,12 @@ MetricName = Literal[
     "accuracy", "exact", "cer", "wer", "per", "levenshtein", "bleu", "chrf", "ter", "loss"
 ]
 SplitRule = Literal["source", "lemma", "near_duplicates", "group"]
+MIN_TEMPERATURE = 0.001
+"""Smallest temperature except 0: logits divided by less can overflow."""
+MAX_BEAM_LENGTH = 500_000
+"""Maximum product of beam_size and max_length: the work for one line."""
+MAX_BEAM_LINES = 100_000
+"""Maximum product of beam_size and batch_size: the memory for one batch."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,23 +214,23 @@ class SearchConfig:
     the documents are generated from it.
     """
 
-    beam_size: int = 1
+    beam_size: Annotated[int, at_least(1), ceiling(1000)] = 1
     """Beam size: hypotheses kept at each step. 1 is greedy search."""
 
-    nbest: int = 1
+    nbest: Annotated[int, at_least(1), ceiling(1000)] = 1
     """Number of outputs for each line, best first."""
 
-    length_penalty: Annotated[float, at_least(0)] = 1.0
+    length_penalty: Annotated[float, at_least(0), ceiling(10)] = 1.0
     """Length penalty: scores are divided by length ^ length_penalty. 0 disables it."""
 
     stop: Literal["full", "likeliest"] = "full"
     """When beam search stops. full: once beam_size hypotheses have ended. likeliest: in addition,
     no open hypothesis is likelier than the nbest that have ended."""
 
-    max_length: int = 256
+    max_length: Annotated[int, at_least(1), ceiling(5000)] = 256
     """Maximum length of an output in tokens."""
 
-    min_length: Annotated[int, at_least(0)] = 0
+    min_length: Annotated[int, at_least(0), ceiling(5000)] = 0
     """Minimum length of an output in tokens."""
 
     same_length: bool = False
@@ -234,10 +240,10 @@ class SearchConfig:
     """Constraint on outputs: a registered name, module:Class or none. repetition_pattern: an
     output repeats a token exactly where its source does."""
 
-    temperature: Annotated[float, at_least(0)] = 0.0
+    temperature: Annotated[float, at_least(0), ceiling(100)] = 0.0
     """Sampling temperature. 0 disables sampling."""
 
-    top_k: Annotated[int, at_least(0)] = 0
+    top_k: Annotated[int, at_least(0), ceiling(1_000_000)] = 0
     """Sample from this many likeliest tokens. 0 means all."""
 
     top_p: Annotated[float, above(0), at_most(1)] = 1.0
@@ -246,7 +252,7 @@ class SearchConfig:
     seed: Annotated[int, at_least(0)] = 1
     """Random seed of sampling."""
 
-    batch_size: int = 32
+    batch_size: Annotated[int, at_least(1), ceiling(10_000)] = 32
     """Number of lines decoded together. It affects the speed, not the outputs."""
 
     def __post_init__(self) -> None:
@@ -257,6 +263,15 @@ class SearchConfig:
             yield messages.above_limit("nbest", self.nbest, "beam_size", self.beam_size)
         if are_valid(self, "min_length", "max_length") and self.min_length > self.max_length:
             yield messages.above_limit("min_length", self.min_length, "max_length", self.max_length)
+        if are_valid(self, "temperature") and 0 < self.temperature < MIN_TEMPERATURE:
+            yield messages.temperature_too_low(self.temperature, MIN_TEMPERATURE)
+        # what one line, and one batch, may cost
+        for name, limit in (("max_length", MAX_BEAM_LENGTH), ("batch_size", MAX_BEAM_LINES)):
+            if not are_valid(self, "beam_size", name):
+                continue
+            number, largest = getattr(self, name), limit // self.beam_size
+            if number > largest:
+                yield messages.too_large_with_beam(name, number, largest, self.beam_size)
 
 
 @dataclass(frozen=True, kw_only=True)

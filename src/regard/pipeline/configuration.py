@@ -17,6 +17,7 @@ from regard.pipeline.resume_checks import (
     has_more_time,
     keep_choices,
     kept_plan,
+    saved_recipe,
     settings_of_run,
     started_on_gpu,
 )
@@ -79,7 +80,7 @@ def configure(
         explicit = embeddings.complete_settings(explicit, request.preset)
     if warm_start is not None:
         explicit = warm_start.complete_settings(explicit)
-    old_recipe = folder.recipe() if request.resume else None
+    old_recipe = saved_recipe(folder) if request.resume else None
     explicit, on_gpu = keep_choices(old_recipe, explicit), started_on_gpu(old_recipe)
     on_gpu = will_use_gpu(explicit) if on_gpu is None else on_gpu
     automatic = auto_configure(

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from regard.choices import printable
+
 NOT_A_PAIR = "it is not a pair of lines; it must be (source, target). Pass two strings."
 EMPTY_DEV = (
     "it contains no pairs; at least one is needed for validation. Leave it out to hold out some "
@@ -251,8 +253,8 @@ def changed_setting(change: str) -> str:
 def changed_environment(name: str, before: Any, now: Any) -> str:
     """Refuse to resume if the last bits may differ."""
     return (
-        f"{name}: {before} → {now}; the result would differ in its last bits. Pass --allow-inexact "
-        "to accept this."
+        f"{name}: {printable(before)} → {now}; the result would differ in its last "
+        "bits. Pass --allow-inexact to accept this."
     )
 
 

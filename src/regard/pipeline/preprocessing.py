@@ -4,6 +4,7 @@ Each line is tokenized once. A run that starts again opens the data in the folde
 match its recipe.
 """
 
+import hashlib
 import json
 from collections.abc import Iterable
 from contextlib import suppress
@@ -18,7 +19,7 @@ from regard.config.settings import Settings
 from regard.config.toml import to_tree
 from regard.data.corpus import Corpus, write_blocks, write_corpus
 from regard.data.token_indexer import TokenIndexer, make_token_indexer
-from regard.errors import DataError, unwritable
+from regard.errors import DataError, RegardError, unwritable
 from regard.pipeline import messages
 from regard.pipeline.input_pairs import InputPairs
 from regard.pipeline.token_spool import TokenSpool
@@ -64,7 +65,7 @@ def preprocess(
     metadata = _read_metadata(metadata_path)
     if metadata is not None and metadata.get("recipe") == recipe:
         # damaged data is encoded anew
-        with suppress(DataError, KeyError, TypeError, ValueError):
+        with suppress(RegardError, KeyError, TypeError, ValueError, RecursionError):
             return _open_folder(folder, metadata)
     try:
         metadata_path.unlink(missing_ok=True)
@@ -115,9 +116,10 @@ def _encode(
         "dev": dev,
         "left_out": tokens.left_out,
         "held_out": split.num_held_out,
+        "corpora": [corpus.fingerprint, dev_corpus.fingerprint],
     }
     # written last: if it exists, everything else is complete
-    write_text(folder / "prepared.json", json.dumps(metadata))
+    write_text(folder / "prepared.json", json.dumps(metadata | {"sha256": _digest(metadata)}))
     return PreprocessedData(
         source, target, corpus, dev_corpus, dev, tokens.left_out, split.num_held_out
     )
@@ -210,12 +212,22 @@ def _recipe(pairs: InputPairs, settings: Settings, warm_start: WarmStart | None)
 
 
 def _open_folder(folder: Path, metadata: dict[str, Any]) -> PreprocessedData:
+    corpus, dev_corpus = Corpus.open(folder / "corpus"), Corpus.open(folder / "dev")
+    fingerprints = [corpus.fingerprint, dev_corpus.fingerprint]
+    # prepared by an earlier version, they are not named
+    if metadata.get("corpora", fingerprints) != fingerprints:
+        raise ValueError("the corpora are those of another run")
+    dev = [(source, list(targets)) for source, targets in metadata["dev"]]
+    lines = [line for source, targets in dev for line in (source, *targets)]
+    whole = all(isinstance(line, str) for line in lines) and all(targets for _, targets in dev)
+    if not whole or not dev or type(metadata["left_out"]) is not int:
+        raise TypeError("a validation pair is not text, or a count is not a number")
     return PreprocessedData(
         TextProcessor.from_json(metadata["source"]),
         TextProcessor.from_json(metadata["target"]),
-        Corpus.open(folder / "corpus"),
-        Corpus.open(folder / "dev"),
-        [(source, list(targets)) for source, targets in metadata["dev"]],
+        corpus,
+        dev_corpus,
+        dev,
         metadata["left_out"],
         metadata["held_out"],
     )
@@ -224,9 +236,17 @@ def _open_folder(folder: Path, metadata: dict[str, Any]) -> PreprocessedData:
 def _read_metadata(path: Path) -> dict[str, Any] | None:
     try:
         metadata = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
-    return metadata if isinstance(metadata, dict) else None
+    if not isinstance(metadata, dict):
+        return None
+    # prepared by an earlier version, it has no digest
+    digest = metadata.pop("sha256", None)
+    return metadata if digest in (None, _digest(metadata)) else None
+
+
+def _digest(metadata: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(metadata).encode()).hexdigest()
 
 
 def write_text(path: Path, text: str) -> None:

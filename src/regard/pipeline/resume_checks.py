@@ -10,12 +10,14 @@ import torch
 from regard import __version__
 from regard.config.settings import Settings
 from regard.config.toml import Tree, differences, merge_trees, settings_from, to_tree
-from regard.errors import ConfigError, ModelFileError
+from regard.errors import ConfigError, ModelFileError, RegardError
 from regard.kernels import bfloat16_instructions
 from regard.pipeline import messages
 from regard.pipeline.request import TrainRequest
 from regard.safetensors_files import DAMAGED
+from regard.training.messages import unusable_state
 from regard.training.plan import TrainingPlan
+from regard.training.run_folder import RunFolder
 
 FIXED_SETTINGS = ("data.", "text.", "model.", "train.metric:", "train.optimizer:")
 """Settings on which the weights, the encoded pairs, the score or the optimizer state depend."""
@@ -40,6 +42,23 @@ def environment(device: torch.device, precision: str) -> dict[str, Any]:
         "threads": torch.get_num_threads(),
         "torch": torch.__version__,
     }
+
+
+def saved_recipe(folder: RunFolder) -> dict[str, Any] | None:
+    """Return the recipe of a saved run, if it has all that is read here; None if there is none."""
+    recipe = folder.recipe()
+    if recipe is None:
+        return None
+    try:
+        settings_from(recipe["settings"])
+        names = [recipe["environment"]["device"], recipe["settings"]["train"]["precision"]]
+        names += [recipe["pairs"], recipe["dev"] or ""]
+        if not all(isinstance(name, str) for name in names):
+            raise TypeError("a name is not text")
+    except (RegardError, KeyError, TypeError, ValueError, RecursionError) as error:
+        problem = unusable_state("recipe", error)
+        raise ModelFileError(str(folder.state), problem) from error
+    return recipe
 
 
 def started_on_gpu(old_recipe: dict[str, Any] | None) -> bool | None:

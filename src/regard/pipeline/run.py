@@ -29,6 +29,7 @@ from regard.pipeline.skipped_lines import write_skipped_lines
 from regard.pipeline.spelling_differences import spelling_differences
 from regard.pipeline.validation import Validator
 from regard.pipeline.warm_start import WarmStart, check_frozen_tokens, freeze_parts
+from regard.safetensors_files import check_digest
 from regard.saved_model import SavedModel, build_for
 from regard.training.loop import TrainingJob, train
 from regard.training.notebook_report import NotebookLog
@@ -185,6 +186,7 @@ def _finished_translator(
     if configuration.settings_changed or not progress.finished:
         return None
     try:
+        check_digest(request.out)
         translator = load(request.out, device=recipe["settings"]["train"]["device"])
     except ModelFileError:
         return None

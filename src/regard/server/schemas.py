@@ -8,25 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from regard.config.checks import Bound, at_most, named_part, number_of, types_of
+from regard.config.checks import named_part, number_of, types_of
 from regard.config.documentation import document
 from regard.config.renamed_settings import RENAMED_SETTINGS, SUCCESSOR_VALUES, with_new_names
-from regard.config.settings import SearchConfig
+from regard.config.settings import MIN_TEMPERATURE, SearchConfig
 
 Count = Annotated[int, Field(ge=0)]
 Step = Annotated[str, Field(pattern=r"^(0|[1-9][0-9]{0,8})$")]
 
-MIN_TEMPERATURE = 0.001
-"""Smallest temperature except 0: logits divided by less can overflow."""
-
 SERVER_ONLY = {"batch_size"}
 """Search settings that requests cannot set."""
-
-EXTRA_BOUNDS: dict[str, tuple[Bound, ...]] = {
-    "length_penalty": (at_most(10),),
-    "temperature": (at_most(100),),
-}
-"""Bounds for requests, in addition to those of the settings."""
 
 NOTES = {"temperature": f"Values between 0 and {MIN_TEMPERATURE} are refused."}
 PYDANTIC_BOUNDS = {"at least": "ge", "above": "gt", "at most": "le", "below": "lt"}
@@ -72,9 +63,9 @@ def _request_type(name: str, hint: Any) -> Any:
     if (number := number_of(hint)) is None:
         return hint
     kind, bounds = number
-    limits: Any = {
-        PYDANTIC_BOUNDS[x.words]: x.limit for x in (*bounds, *EXTRA_BOUNDS.get(name, ()))
-    }
+    # of whole numbers the server has lower limits of its own
+    bounds = tuple(x for x in bounds if kind is float or not x.is_ceiling)
+    limits: Any = {PYDANTIC_BOUNDS[x.words]: x.limit for x in bounds}
     return Annotated[kind, Field(**limits)]
 
 

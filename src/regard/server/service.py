@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import Response
 
+from regard.config.settings import MIN_TEMPERATURE
 from regard.errors import RegardError
 from regard.server import messages
 from regard.server.batch_worker import BatchWorker, TranslationJob
@@ -22,7 +23,7 @@ from regard.server.problem_details import ProblemError
 from regard.server.prometheus_metrics import ServerMetrics
 from regard.server.request_body import client_disconnected, read_body, wait_for_disconnect
 from regard.server.response_json import ResponseFields, encode_json
-from regard.server.schemas import MIN_TEMPERATURE, RescoreRequest, TranslateRequest
+from regard.server.schemas import RescoreRequest, TranslateRequest
 from regard.server.validation_errors import validation_message
 from regard.translator import PreparedLine, Translator
 

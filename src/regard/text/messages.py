@@ -11,6 +11,7 @@ NO_COUNTS = f"it must hold the number of words and the size of a vector. {WRITTE
 NOT_NUMBERS = "a number of its vector is not a finite number. Use the undamaged file."
 NO_GENSIM = "it needs the package gensim. Run pip install 'regard[embed]'."
 EMPTY_SUBWORD_MODEL = "subword model is empty; it must be a sentencepiece model."
+FOREIGN_SUBWORD_MODEL = "it is damaged, or regard did not train it"
 NOT_A_SIDE = "a side must hold normalization, tokenizer and vocabulary, and nothing else."
 
 

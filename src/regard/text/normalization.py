@@ -1,6 +1,7 @@
 """Unicode normalization: one spelling for texts that look the same."""
 
 import unicodedata
+from reprlib import repr as shortened
 from typing import Literal, cast
 
 from regard.choices import Normalization, names_of
@@ -18,7 +19,7 @@ def normalize(line: str, form: str) -> str:
     (ﬁ by fi, ① by 1, a no-break space by a space).
     """
     if form not in FORMS:
-        raise ConfigError("text", [messages.wrong_choice("normalization", repr(form), FORMS)])
+        raise ConfigError("text", [messages.wrong_choice("normalization", shortened(form), FORMS)])
     if form == "none":
         return line
     return unicodedata.normalize(cast(Literal["NFC", "NFD", "NFKC"], form), line)

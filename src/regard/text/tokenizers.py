@@ -31,6 +31,7 @@ from regard.errors import InputError
 from regard.text import messages
 from regard.text.escapes import ESCAPE, escape, unescape
 from regard.text.normalization import FORMS, normalize
+from regard.text.subword_model_checks import check_subword_model
 
 JOINER = "￭"
 """Stands on a punctuation mark, on the side that had no space."""
@@ -283,6 +284,7 @@ class Subwords(Tokenizer):
         if not self.model:
             raise ValueError(messages.EMPTY_SUBWORD_MODEL)
         try:
+            check_subword_model(self.model)
             _ = self._processor
         except Exception as error:
             raise ValueError(messages.unloadable_subword_model(error)) from error

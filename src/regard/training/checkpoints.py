@@ -33,7 +33,7 @@ def load_best_weights(job: TrainingJob, progress: TrainingProgress) -> Seq2Seq:
 
 def _load_average(job: TrainingJob, steps: Sequence[int]) -> Seq2Seq:
     """Load the mean weights of some checkpoints."""
-    weights = job.folder.average_checkpoints(steps)
+    weights = job.folder.average_checkpoints(steps, job.model)
     with torch.no_grad():
         for name, parameter in job.model.named_parameters():
             parameter.copy_(weights[name])

@@ -53,6 +53,14 @@ ADAM = {"adam": _adam(torch.optim.Adam), "adamw": _adam(torch.optim.AdamW)}
 """The implementations of each optimizer, for the devices of a model's parameters."""
 
 
+def state_names(optimizer: Optimizer) -> set[str]:
+    """Return the names of the tensors that an optimizer keeps for each parameter."""
+    if isinstance(optimizer, torch.optim.Adam):
+        return {"step", "exp_avg", "exp_avg_sq"}
+    step = {"step"} if isinstance(optimizer, torch.optim.Adadelta) else set()
+    return {"square_avg", "acc_delta"} | step
+
+
 def optimizer_tensors(optimizer: Optimizer, model: nn.Module) -> dict[str, Tensor]:
     """Return the optimizer's state of each parameter, under the parameter's name."""
     return {

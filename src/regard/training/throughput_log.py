@@ -37,7 +37,10 @@ class ThroughputLog(TimedReport):
         if old_log.exists() and not log.exists():
             old_log.rename(log)
         self.folder.shorten_log(step, self.NAME)
-        self.earlier_seconds = self.folder.last_logged(self.NAME).get("seconds", 0.0)
+        seconds = self.folder.last_logged(self.NAME).get("seconds", 0.0)
+        # the log of an earlier version has no digest, so it may hold anything
+        is_duration = type(seconds) in (int, float) and 0 <= seconds < float("inf")
+        self.earlier_seconds = seconds if is_duration else 0.0
         super().start(step)
 
     @override

@@ -66,7 +66,7 @@ def lying_about_a_shape(path):
 
 def lying_about_its_settings(path):
     def change(header, metadata):
-        metadata["settings"]["model"]["encoder"]["hidden_size"] = 10**6
+        metadata["settings"]["model"]["encoder"]["hidden_size"] = 10**4
 
     changed(path, change)
 

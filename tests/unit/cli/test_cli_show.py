@@ -1,8 +1,12 @@
 """`regard show`, `info` and `check`: where a model looked, what it holds, what it would read."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
+
+import regard
 
 SMALL = [f"--set=model.{name}_size=8" for name in ("hidden", "embedding", "align", "readout")]
 
@@ -125,3 +129,28 @@ def test_the_hint_of_check_names_the_pairs(run, tmp_path):
     (tmp_path / "my pairs").write_text("a\tA\tx\nb\tB\ty\n")
     answer = run("check", "my pairs", "--columns", "source=1,3", "target=2")
     assert answer.err == "Next: regard train 'my pairs' --columns source=1,3 target=2\n"
+
+
+def test_info_verifies_a_file_by_its_digest(run, capitals, tmp_path):
+    path = tmp_path / "copy.regard"
+    path.write_bytes(capitals.read_bytes())
+    answer = run("info", path, "--verify")
+    assert re.fullmatch(rf"{re.escape(str(path))}: undamaged, SHA-256 [0-9a-f]{{64}}\n", answer.out)
+    content = bytearray(path.read_bytes())
+    content[-3] ^= 1
+    path.write_bytes(content)
+    assert run("info", path).code == 0
+    answer = run("info", path, "--verify")
+    assert answer.code == 2
+    assert f"{path}: Its content does not match its digest" in answer.err
+
+
+def test_info_says_how_to_add_a_digest_to_an_older_file(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    old = Path(__file__).parents[2] / "compat" / "luong2015.regard"
+    Path("old.regard").write_bytes(old.read_bytes())
+    answer = run("info", "old.regard", "--verify")
+    assert answer.code == 2
+    advice = re.search(r"in Python: (.*)\.$", answer.err.splitlines()[0])[1]
+    exec(advice, {"regard": regard})
+    assert run("info", "old-new.regard", "--verify").code == 0

@@ -8,24 +8,33 @@ import re
 import tomllib
 from dataclasses import asdict, fields, is_dataclass
 from functools import cache
+from math import inf
 from typing import Annotated, Literal, get_args, get_origin, get_type_hints
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.config.checks import named_part
+from regard.config.checks import named_part, number_of
 from regard.config.files import FileConfig
 from regard.config.model import (
     DECODERS,
     ENCODERS,
+    MAX_TABLE_NUMBERS,
     AttentionConfig,
     ConvolutionalEncoderConfig,
+    EmbeddingConfig,
     LuongDecoderConfig,
     RecurrentEncoderConfig,
     TransformerConfig,
 )
-from regard.config.settings import SearchConfig, Settings, TextConfig
+from regard.config.settings import (
+    MAX_BEAM_LENGTH,
+    MAX_BEAM_LINES,
+    MIN_TEMPERATURE,
+    SearchConfig,
+    Settings,
+)
 from regard.config.toml import (
     differences,
     override,
@@ -55,15 +64,20 @@ def value(rng, name, hint):
     part = named_part(hint)
     if part or get_origin(hint) is Literal:
         return rng.choice(part.own if part else get_args(hint))
+    least, largest = 1, LARGEST
+    limits = [x.limit for x in (number_of(hint) or (None, ()))[1] if x.words == "at most"]
     if get_origin(hint) is Annotated and get_args(hint)[0] is float:
         ends = [5e-324, 1e-5, 0.1, 1] + ([0, 1e16, 1.7e308] if name not in POSITIVE else [])
-        return rng.choice([*ends, rng.random() or 1.0])
+        return min(rng.choice([*ends, rng.random() or 1.0]), *limits, inf)
+    if get_origin(hint) is Annotated:
+        largest = min([LARGEST, *limits])
+        hint, least = int, next(x.limit for x in number_of(hint)[1] if x.words == "at least")
     return {
         bool: rng.random() < 0.5,
-        int: rng.choice([1, 2, 3, LARGEST, rng.randint(1, LARGEST)]),
+        int: rng.choice([least, least + 1, largest, rng.randint(least, largest)]),
         float: rng.choice([0, 0.0, 5e-324, 0.1, rng.random()]),
         str: "".join(rng.choices("ab0 '\"\\#=[]\u0303你🙂", k=rng.randint(0, 7))),
-    }.get(hint, rng.choice([0, 1, LARGEST, rng.randint(0, LARGEST)]))
+    }[hint]
 
 
 @cache
@@ -82,14 +96,14 @@ def fitting(made, said):
     if made is RecurrentEncoderConfig:
         said["reversed_source"] &= not said["bidirectional"]
     elif made is ConvolutionalEncoderConfig:
-        said["kernel_size"] |= 1
+        said["kernel_size"] = said["kernel_size"] - 1 | 1
     elif made is AttentionConfig:
         said["coverage"] &= said["score"] == "additive"
     elif made is LuongDecoderConfig:
         said["input_feeding"] &= said["attentional"]
     elif issubclass(made, TransformerConfig):
         said["num_heads"] = said["num_heads"] % 97 + 1
-        said["model_size"] = said["num_heads"] * 2 * (said["model_size"] % 10_007 + 1)
+        said["model_size"] = said["num_heads"] * 2 * (said["model_size"] % 307 + 1)
     elif made is FileConfig:
         said["delimiter"] = said["delimiter"][:1].replace('"', "") or "tab"
         said["encoding"] = "cp1250" if said["encoding"] else "auto"
@@ -102,9 +116,14 @@ def fitting(made, said):
         }
         signs = (x for x in said["tag_separators"] if not x.isalnum() and not x.isspace())
         said["tag_separators"] = "".join(signs) or ";"
+    elif made is EmbeddingConfig and said["positions"] == "sinusoidal":
+        said["max_length"] = min(said["max_length"], MAX_TABLE_NUMBERS // said["size"])
     elif made is SearchConfig:
-        said["beam_size"] = max(said["beam_size"], said["nbest"])
-        said["max_length"] = max(said["max_length"], said["min_length"])
+        said["beam_size"] = beam_size = max(said["beam_size"], said["nbest"])
+        said["max_length"] = min(said["max_length"], MAX_BEAM_LENGTH // beam_size)
+        said["min_length"] = min(said["min_length"], said["max_length"])
+        said["batch_size"] = min(said["batch_size"], MAX_BEAM_LINES // beam_size)
+        said["temperature"] *= said["temperature"] >= MIN_TEMPERATURE
     return said
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from regard.config import model as settings
+from regard.config.settings import SearchConfig
 from regard.errors import (
     ConfigError,
     DataError,
@@ -140,3 +141,45 @@ def test_the_exception_tree():
     error = ConfigError("train", ["one", "two"])
     assert (error.section, error.problems) == ("train", ("one", "two"))
     assert str(error) == "train: one\ntrain: two"
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (
+            lambda: settings.RecurrentEncoderConfig(hidden_size=8, num_layers=10**5),
+            "model.encoder: num_layers is 100000; it must be at most 1000.",
+        ),
+        (
+            lambda: settings.EmbeddingConfig(size=512, positions="sinusoidal", max_length=65_536),
+            "model.embedding: max_length is 65536; it must be at most 32768 for sinusoidal "
+            "positions of size = 512.",
+        ),
+        (
+            lambda: SearchConfig(length_penalty=1e5),
+            "search: length_penalty is 100000.0; it must be at most 10.",
+        ),
+        (
+            lambda: SearchConfig(beam_size=1000, max_length=5000),
+            "search: max_length is 5000; it must be at most 500 with beam_size = 1000.",
+        ),
+        (
+            lambda: SearchConfig(beam_size=1000, batch_size=5000),
+            "search: batch_size is 5000; it must be at most 100 with beam_size = 1000.",
+        ),
+        (
+            lambda: SearchConfig(temperature=1e-300),
+            "search: temperature is 1e-300; it must be 0 or at least 0.001.",
+        ),
+    ],
+)
+def test_a_number_beyond_all_use_is_refused_with_its_limit(make, sentence):
+    with pytest.raises(ConfigError) as caught:
+        make()
+    assert str(caught.value) == sentence
+
+
+def test_a_limit_is_not_part_of_other_sentences():
+    """Who typed 0 need not read that 65,536 would be too much."""
+    with pytest.raises(ConfigError, match=r"it must be a whole number, at least 1\.$"):
+        settings.RecurrentEncoderConfig(hidden_size=0)

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -368,3 +369,33 @@ def test_a_folder_without_write_permission_is_named():
             f"{outs[1]}: it cannot be reached (Permission denied). {would}",
         ]
         assert list((folder / "closed").iterdir()) == []
+
+
+def test_a_damaged_model_of_a_finished_run_is_made_again(finished):
+    whole = finished.read_bytes()
+    finished.write_bytes(whole[:-3] + bytes([whole[-3] ^ 1]) + whole[-2:])
+    quick(out=finished, dropout=0.2, resume=True)
+    assert finished.read_bytes() == whole
+
+
+def test_prepared_data_that_were_edited_are_prepared_again(monkeypatch, finished, tmp_path):
+    whole = finished.read_bytes()
+    stopped = tmp_path / "stopped.regard"
+    interrupted(monkeypatch, stopped, dropout=0.2)
+    folder = stopped.with_suffix(".run")
+    prepared = (folder / "prepared.json").read_text()
+    (folder / "prepared.json").write_text(prepared.replace('"left_out": 0', '"left_out": 7'))
+    quick(out=stopped, dropout=0.2, resume=True)
+    assert (folder / "prepared.json").read_text() == prepared
+    assert stopped.read_bytes() == whole
+
+
+def test_a_corpus_of_another_run_is_not_trained_on(monkeypatch, finished, tmp_path):
+    whole, stopped = finished.read_bytes(), tmp_path / "stopped.regard"
+    interrupted(monkeypatch, stopped, dropout=0.2)
+    quick(digits(seed=2), out=tmp_path / "other.regard", dropout=0.2)
+    corpus = stopped.with_suffix(".run") / "corpus"
+    shutil.rmtree(corpus)
+    shutil.copytree(tmp_path / "other.run" / "corpus", corpus)
+    quick(out=stopped, dropout=0.2, resume=True)
+    assert stopped.read_bytes() == whole

@@ -210,6 +210,40 @@ def test_bytes_that_are_not_a_model_are_refused(model):
     assert str(caught.value).endswith("); it must be a sentencepiece model.")
 
 
+def field(number, content):
+    """Return a field of a protocol buffer with fewer than 128 bytes."""
+    return bytes([number << 3 | 2, len(content)]) + content
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        # a table of character replacements, which sentencepiece reads without checks
+        lambda model: model + field(3, field(2, b"\xff" * 9)),
+        # texts that it tokenizes while it loads
+        lambda model: model + field(4, b""),
+        # a score that is not finite, a piece twice, an empty one, one that is not UTF-8
+        lambda model: model + field(1, field(1, b"q") + b"\x15\x00\x00\xc0\x7f"),
+        lambda model: model + 2 * field(1, field(1, b"q") + b"\x15" + bytes(4)),
+        lambda model: model + field(1, field(1, b"") + b"\x15" + bytes(4)),
+        lambda model: model + field(1, field(1, b"\xaf") + b"\x15" + bytes(4)),
+        # a second unknown piece, and a byte piece
+        lambda model: model + field(1, field(1, b"q") + b"\x15" + bytes(4) + b"\x18\x02"),
+        lambda model: model + field(1, field(1, b"q") + b"\x15" + bytes(4) + b"\x18\x06"),
+        lambda model: model[:-1],
+        lambda model: model + b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
+    ],
+)
+def test_a_model_that_regard_did_not_train_never_reaches_sentencepiece(
+    learned, change, monkeypatch
+):
+    model = change(learned.model)
+    monkeypatch.setitem(sys.modules, "sentencepiece", None)
+    with pytest.raises(ValueError, match=r"^subword model cannot be loaded \(") as caught:
+        Subwords(model)
+    assert "import" not in str(caught.value)
+
+
 @pytest.mark.parametrize("corpus", [[], [""], [" ", "\u2028\x85"]])
 def test_lines_without_text_are_refused(corpus):
     with pytest.raises(InputError) as caught:
