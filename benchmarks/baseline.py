@@ -123,9 +123,11 @@ class TransformerBaseline(nn.Module):
 
     def start(self, source: Tensor) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
         """Encode the sources; return the memory and the initial state."""
-        padding = source == PAD
-        memory = self.model.encoder(self.embed(self.source, source), src_key_padding_mask=padding)
-        return (memory, padding), (source.new_empty(source.shape[0], 0),)
+        padding_mask = source == PAD
+        memory = self.model.encoder(
+            self.embed(self.source, source), src_key_padding_mask=padding_mask
+        )
+        return (memory, padding_mask), (source.new_empty(source.shape[0], 0),)
 
     def decode(self, memory: tuple[Tensor, ...], fed: Tensor) -> Tensor:
         """Return the decoder's output for every position."""

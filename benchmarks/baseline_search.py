@@ -19,14 +19,14 @@ def search(model: Any, source: Tensor, size: int, max_length: int) -> list[list[
 def _greedy(model: Any, source: Tensor, max_length: int) -> list[list[int]]:
     memory, state = model.start(source)
     tokens = torch.full_like(source[:, 0], BOS)
-    finished = torch.zeros_like(tokens, dtype=torch.bool)
+    is_finished = torch.zeros_like(tokens, dtype=torch.bool)
     outputs = []
     for _ in range(max_length):
         state, logits = model.step(memory, state, tokens)
-        tokens = logits.argmax(1).masked_fill(finished, EOS)
+        tokens = logits.argmax(1).masked_fill(is_finished, EOS)
         outputs.append(tokens)
-        finished = finished | (tokens == EOS)
-        if bool(finished.all()):
+        is_finished = is_finished | (tokens == EOS)
+        if bool(is_finished.all()):
             break
     return [_strip_eos(line) for line in torch.stack(outputs, 1).tolist()]
 
@@ -42,21 +42,21 @@ def _beam(model: Any, source: Tensor, size: int, max_length: int) -> list[list[i
     # at first all hypotheses are equal: only one may be extended
     totals = torch.full((lines, size), -torch.inf)
     totals[:, 0] = 0.0
-    finished = torch.zeros(lines * size, dtype=torch.bool)
+    is_finished = torch.zeros(lines * size, dtype=torch.bool)
     offsets = torch.arange(lines)[:, None] * size
     for _ in range(max_length):
         state, logits = model.step(memory, state, tokens)
         scores = logits.log_softmax(1)
-        scores[finished] = -torch.inf
-        scores[finished, EOS] = 0.0
-        extended = totals.view(-1, 1) + scores
-        totals, indices = extended.view(lines, -1).topk(size, 1)
+        scores[is_finished] = -torch.inf
+        scores[is_finished, EOS] = 0.0
+        candidate_totals = totals.view(-1, 1) + scores
+        totals, indices = candidate_totals.view(lines, -1).topk(size, 1)
         rows = (offsets + indices // scores.shape[1]).flatten()
         tokens = (indices % scores.shape[1]).flatten()
         state = tuple(part[rows] for part in state)
         outputs = torch.cat([outputs[rows], tokens[:, None]], 1)
-        finished = finished[rows] | (tokens == EOS)
-        if bool(finished.all()):
+        is_finished = is_finished[rows] | (tokens == EOS)
+        if bool(is_finished.all()):
             break
     lengths = ((outputs != EOS).sum(1) + 1).view(lines, size)
     best = (totals / lengths).argmax(1) + offsets[:, 0]

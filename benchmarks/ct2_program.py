@@ -23,11 +23,11 @@ def convert(checkpoint: str, folder: str) -> None:
     saved = torch.load(checkpoint, weights_only=False)
     # another name of the same attention
     saved["opt"].self_attn_type = "scaled-dot"
-    cleaned = folder + ".pt"
-    torch.save(saved, cleaned)
+    cleaned_checkpoint = folder + ".pt"
+    torch.save(saved, cleaned_checkpoint)
     # the checkpoint holds a namespace, which torch refuses to load by default
     torch.serialization.add_safe_globals([argparse.Namespace])
-    OpenNMTPyConverter(cleaned).convert(folder, force=True)
+    OpenNMTPyConverter(cleaned_checkpoint).convert(folder, force=True)
 
 
 def measure(

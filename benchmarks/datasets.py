@@ -63,7 +63,7 @@ def _completion_marker(dataset: BenchmarkDataset) -> Path:
     return dataset.folder / "complete"
 
 
-def all_words(data: Path) -> list[Pair]:
+def read_all_pairs(data: Path) -> list[Pair]:
     """Return every training word."""
     return _read_words(data, "train")
 

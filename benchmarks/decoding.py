@@ -37,35 +37,39 @@ class ReferenceBeamSearch:
         """Return the best output of one line."""
         ids = torch.tensor([source])
         memory, state = self.model.start(ids, torch.ones_like(ids, dtype=torch.bool))
-        live: list[tuple[TokenIds, float]] = [((), 0.0)]
+        hypotheses: list[tuple[TokenIds, float]] = [((), 0.0)]
         finished: list[tuple[TokenIds, float]] = []
-        while live and len(finished) < self.W:
-            fed = torch.tensor([words[-1] if words else BOS for words, _ in live])
+        while hypotheses and len(finished) < self.W:
+            fed = torch.tensor([words[-1] if words else BOS for words, _ in hypotheses])
             state, readout = self.model.step(state, fed, memory)
-            ranked = self._ranked(live, readout.logits.float().log_softmax(dim=-1))
-            ended = [(live[row][0], total) for row, word, total in ranked[: self.W] if word == EOS]
+            ranked = self._ranked(hypotheses, readout.logits.float().log_softmax(dim=-1))
+            ended = [
+                (hypotheses[row][0], total) for row, word, total in ranked[: self.W] if word == EOS
+            ]
             finished += [
                 (words, total / (len(words) + 1) ** self.penalty) for words, total in ended
             ]
-            unfinished = [continuation for continuation in ranked if continuation[1] != EOS][
+            continuations = [continuation for continuation in ranked if continuation[1] != EOS][
                 : self.W
             ]
-            live = [((*live[row][0], word), total) for row, word, total in unfinished]
-            rows = torch.tensor([row for row, _, _ in unfinished], dtype=torch.long)
+            hypotheses = [
+                ((*hypotheses[row][0], word), total) for row, word, total in continuations
+            ]
+            rows = torch.tensor([row for row, _, _ in continuations], dtype=torch.long)
             state, memory = state.gather(rows), memory.gather(rows)
         return max(finished, key=lambda pair: pair[1])[0]
 
     def _ranked(
-        self, live: list[tuple[TokenIds, float]], log_probs: torch.Tensor
+        self, hypotheses: list[tuple[TokenIds, float]], log_probs: torch.Tensor
     ) -> list[tuple[int, int, float]]:
         """Return the likeliest continuations: index of the hypothesis, token id, total score."""
         V = log_probs.shape[1]
         log_probs[:, [PAD, BOS]] = -torch.inf
-        if len(live[0][0]) == self.max_length:
+        if len(hypotheses[0][0]) == self.max_length:
             log_probs[:, [word for word in range(V) if word != EOS]] = -torch.inf
-        totals = log_probs + torch.tensor([total for _, total in live])[:, None]
-        best, indices = totals.flatten().topk(min(2 * self.W, totals.numel()))
-        pairs = zip(best.tolist(), indices.tolist(), strict=True)
+        totals = log_probs + torch.tensor([total for _, total in hypotheses])[:, None]
+        best_totals, indices = totals.flatten().topk(min(2 * self.W, totals.numel()))
+        pairs = zip(best_totals.tolist(), indices.tolist(), strict=True)
         return [(i // V, i % V, total) for total, i in pairs if total > -torch.inf]
 
 
@@ -81,19 +85,21 @@ def measure(
 ) -> dict[str, Any]:
     """Translate all lines with both, in turn; return their speeds, and how many outputs agree."""
     options: dict[str, Any] = {"beam_size": beam_size, "nbest": 1, "batch_size": batch_size}
-    prepared = translator.prepare(lines, **options)
-    max_length = prepared[0].options.config.max_length
-    reference = ReferenceBeamSearch(translator, beam_size, max_length)
-    sources = [one.request.source for one in prepared if one.request is not None]
+    prepared_lines = translator.prepare(lines, **options)
+    max_length = prepared_lines[0].options.config.max_length
+    reference_search = ReferenceBeamSearch(translator, beam_size, max_length)
+    sources = [one.request.source for one in prepared_lines if one.request is not None]
     translator.translate(lines[:batch_size], **options)
-    reference.search(sources[0])
+    reference_search.search(sources[0])
     batched_speeds, reference_speeds = [], []
     translations: list[Translation] = []
     expected: list[TokenIds] = []
     for _ in range(rounds):
         seconds, translations = time_call(lambda: translator.translate(lines, **options))
         batched_speeds.append(len(lines) / seconds)
-        seconds, expected = time_call(lambda: [reference.search(source) for source in sources])
+        seconds, expected = time_call(
+            lambda: [reference_search.search(source) for source in sources]
+        )
         reference_speeds.append(len(lines) / seconds)
     vocabulary = translator.target.vocabulary
     texts = [translator.target.detokenize(vocabulary.decode(ids)) for ids in expected]

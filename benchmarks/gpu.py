@@ -53,15 +53,15 @@ def attention_workload(contender: str, device: str, sizes: dict[str, int]) -> Wo
 def decoder_workload(contender: str, device: str, sizes: dict[str, int]) -> Workload:
     """Return a GRU whose old state is the query, over a whole line, forward and backward."""
     B, T, S, D = (sizes[letter] for letter in "BTSD")
-    embedded = random_tensor(B, T, D, device=device)
+    embeddings = random_tensor(B, T, D, device=device)
     memory = random_tensor(B, S, 2 * D, device=device)
     grad = torch.randn(B, T, D, device=device)
     model = _regard_decoder(D) if contender == "regard" else BaselineDecoder(D, 2 * D, D)
     model = model.to(device)
-    parts = [embedded, memory, *(p for p in model.parameters() if p.requires_grad)]
+    parts = [embeddings, memory, *(p for p in model.parameters() if p.requires_grad)]
 
     def workload() -> None:
-        outputs = model(embedded, memory)
+        outputs = model(embeddings, memory)
         torch.autograd.grad(outputs, parts, grad, allow_unused=True)
 
     return workload
@@ -78,15 +78,15 @@ class BaselineDecoder(nn.Module):
         self.v = nn.Linear(hidden, 1, bias=False)
         self.cell = nn.GRUCell(embedding + memory, hidden)
 
-    def forward(self, embedded: Tensor, memory: Tensor) -> Tensor:
+    def forward(self, embeddings: Tensor, memory: Tensor) -> Tensor:
         """Return every state."""
-        return self.unroll(embedded, memory)[0]
+        return self.unroll(embeddings, memory)[0]
 
-    def unroll(self, embedded: Tensor, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def unroll(self, embeddings: Tensor, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return every new state, every old state and every context."""
         keys, state = self.key(memory), torch.tanh(self.initial(memory[:, 0]))
         new, old, contexts = [], [], []
-        for word in embedded.unbind(1):
+        for word in embeddings.unbind(1):
             scores = self.v(torch.tanh(keys + self.query(state)[:, None])).squeeze(2)
             context = torch.bmm(scores.softmax(1)[:, None], memory).squeeze(1)
             old.append(state)
@@ -104,19 +104,19 @@ def _regard_decoder(D: int) -> nn.Module:
     sizes = {"embedding_size": D, "hidden_size": D, "align_size": D, "readout_size": D}
     model = build(preset("bahdanau2015")(**sizes, cell="gru_after"), 8, 8)
 
-    class DecoderOnly(nn.Module):
+    class StandaloneDecoder(nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.decoder = model.decoder
 
-        def forward(self, embedded: Tensor, memory: Tensor) -> Tensor:
+        def forward(self, embeddings: Tensor, memory: Tensor) -> Tensor:
             mask = torch.ones(memory.shape[:2], dtype=torch.bool, device=memory.device)
             first = memory[:, 0, : memory.shape[2] // 2]
             encoder_output = EncoderOutput(memory, memory, mask, memory[:, -1], summary=first)
             start, state = self.decoder.start(encoder_output)
-            return self.decoder.unroll(state, embedded, start, need_weights=False)[1].new_state
+            return self.decoder.unroll(state, embeddings, start, need_weights=False)[1].new_state
 
-    return DecoderOnly()
+    return StandaloneDecoder()
 
 
 class BaselineRNNsearch(nn.Module):
@@ -132,10 +132,10 @@ class BaselineRNNsearch(nn.Module):
 
     def forward(self, source: Tensor, fed: Tensor) -> Tensor:
         """Return the logits of every position."""
-        memory, embedded = self.encoder(self.source(source))[0], self.target(fed)
-        _, old, contexts = self.decoder.unroll(embedded, memory)
+        memory, embeddings = self.encoder(self.source(source))[0], self.target(fed)
+        _, old, contexts = self.decoder.unroll(embeddings, memory)
         maxout = (
-            self.readout(torch.cat([old, embedded, contexts], -1)).unflatten(-1, (-1, 2)).amax(-1)
+            self.readout(torch.cat([old, embeddings, contexts], -1)).unflatten(-1, (-1, 2)).amax(-1)
         )
         return self.out(maxout)
 
@@ -169,9 +169,9 @@ def time_workload(workload: Workload, device: str, rounds: int) -> dict[str, flo
     if device == "cuda":
         torch.cuda.synchronize()
         torch.cuda.reset_peak_memory_stats()
-    allocated = torch.cuda.memory_allocated() if device == "cuda" else 0
+    start_bytes = torch.cuda.memory_allocated() if device == "cuda" else 0
     seconds = [_time_call(workload, device) for _ in range(rounds)]
-    peak = torch.cuda.max_memory_allocated() - allocated if device == "cuda" else 0
+    peak = torch.cuda.max_memory_allocated() - start_bytes if device == "cuda" else 0
     return {"milliseconds": 1000 * median(seconds), "gibibytes": peak / 2**30}
 
 

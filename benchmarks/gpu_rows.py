@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.datasets import BenchmarkDataset, all_words, write_pairs
+from benchmarks.datasets import BenchmarkDataset, read_all_pairs, write_pairs
 from benchmarks.environment import BenchmarkEnvironment
 from benchmarks.machine import ROOT
 from benchmarks.programs import CompletedProgram, follow
@@ -230,4 +230,4 @@ def _all_words(env: BenchmarkEnvironment) -> BenchmarkDataset:
     g2p = env.dataset("g2p")
     sides = (g2p.lines("dev", side) for side in ("source", "target"))
     dataset = BenchmarkDataset("all-words", env.work / "all-words", g2p.max_length)
-    return write_pairs(dataset, all_words(env.data), list(zip(*sides, strict=True)))
+    return write_pairs(dataset, read_all_pairs(env.data), list(zip(*sides, strict=True)))

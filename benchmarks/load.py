@@ -34,7 +34,7 @@ class LoadReport:
     statuses: Counter[int] = field(default_factory=Counter)
     responses: dict[str, set[str]] = field(default_factory=dict)
     """The different response bodies of each request body; there should be one."""
-    memory_sizes: list[tuple[float, int]] = field(default_factory=list)
+    memory_samples: list[tuple[float, int]] = field(default_factory=list)
 
     @property
     def requests_per_second(self) -> float:
@@ -46,13 +46,13 @@ class LoadReport:
         ordered = sorted(self.latencies)
         return ordered[min(len(ordered) - 1, int(fraction * len(ordered)))]
 
-    def growth(self, warmup: float = WARMUP_SECONDS) -> float:
+    def growth(self, warmup_seconds: float = WARMUP_SECONDS) -> float:
         """Return the fraction by which the server's memory grew after the warm-up.
 
         Compares the medians of the first and the last fifth of that time, because the memory of
         batches fluctuates.
         """
-        sizes = [size for seconds, size in self.memory_sizes if seconds >= warmup]
+        sizes = [size for seconds, size in self.memory_samples if seconds >= warmup_seconds]
         fifth = max(1, len(sizes) // 5)
         return median(sizes[-fifth:]) / median(sizes[:fifth]) - 1
 
@@ -137,7 +137,7 @@ async def _load(
 
     async def watch_memory() -> None:
         while time.perf_counter() < end:
-            report.memory_sizes.append((time.perf_counter() - start, memory(pid)))
+            report.memory_samples.append((time.perf_counter() - start, memory(pid)))
             await asyncio.sleep(0.25)
 
     client_loops = (_client(port, bodies, seed, end, report) for seed in range(clients))

@@ -124,9 +124,9 @@ def train_command(settings: "Settings", pairs: Path, dev: Path, out: Path) -> li
     from regard.config.toml import to_toml
 
     out.parent.mkdir(parents=True, exist_ok=True)
-    config = out.with_suffix(".toml")
-    config.write_text(to_toml(settings), encoding="utf-8")
-    files: list[str | Path] = [pairs, "--dev", dev, "--config", config, "--out", out]
+    config_path = out.with_suffix(".toml")
+    config_path.write_text(to_toml(settings), encoding="utf-8")
+    files: list[str | Path] = [pairs, "--dev", dev, "--config", config_path, "--out", out]
     return [*COMMAND, "train", *files, "--overwrite"]
 
 

@@ -55,7 +55,7 @@ def count_transformer(S: float, T: float, V: int) -> OperationCount:
     return OperationCount(L * (encoder + decoder) + B * T * D * V, 0.0, 0.0)
 
 
-def count_decoding(kind: str, S: float, T: float, V: int, beam: int) -> float:
+def count_decoding_operations(kind: str, S: float, T: float, V: int, beam: int) -> float:
     """Multiply-adds of one word of S letters and T tokens, with everything precomputed that can be.
 
     Recurrent: of the source S·(6·256² + 2·M·D), the encoder's loop, keys and projected values;
@@ -76,13 +76,13 @@ def _decoding_roofline(kind: str, row: dict[str, Any], env: BenchmarkEnvironment
     parts, bounds = [], {}
     for beam in (1, 5):
         search = search_name(beam)
-        count = count_decoding(kind, S, T, V, beam)
+        count = count_decoding_operations(kind, S, T, V, beam)
         bounds[search] = speeds["32 rows"] / count
-        reached = row["figures"][search]["contenders"][REGARD]["figure"]["median"]
+        measured_speed = row["figures"][search]["contenders"][REGARD]["figure"]["median"]
         parts.append(
             f"{search} {count / 1e6:.0f} M multiply-adds per word, "
             f"{format_number(bounds[search])} words/s: "
-            f"regard reaches {reached / bounds[search]:.0%}"
+            f"regard reaches {measured_speed / bounds[search]:.0%}"
         )
     summary = f"at {speeds['32 rows'] / 1e9:.0f} G per second " + "; ".join(parts)
     return {"words_per_second": bounds, "summary": summary, "speeds": speeds}
@@ -102,13 +102,13 @@ def roofline(row: dict[str, Any], env: BenchmarkEnvironment) -> dict[str, Any] |
     speeds = measure_speeds(env.threads)
     seconds = 3 * (count.large / speeds["large"] + count.steps / speeds["64 rows"])
     bound = B * T / seconds
-    reached = row["figures"]["training"]["contenders"][REGARD]["figure"]["median"]
+    measured_speed = row["figures"]["training"]["contenders"][REGARD]["figure"]["median"]
     total = count.large + count.steps
     summary = (
         f"{3 * total / 1e9:.1f} G multiply-adds per update, {count.steps / total:.0%} step by "
         f"step; at {speeds['large'] / 1e9:.0f} and {speeds['64 rows'] / 1e9:.0f} G per second "
         f"{1000 * seconds:.0f} ms, {format_number(bound)} tokens/s: regard reaches "
-        f"{reached / bound:.0%}"
+        f"{measured_speed / bound:.0%}"
     )
     bounds = {"tokens_per_second": bound, "summary": summary}
     return bounds | {"speeds": speeds, "count": count._asdict()}
@@ -150,12 +150,12 @@ def _rate(rows: int, inner: int, columns: int) -> float:
 
 def main() -> None:
     """Print the speeds of matrix products."""
-    measurements: dict[str, Callable[[], float]] = {
+    speed_functions: dict[str, Callable[[], float]] = {
         "large": lambda: _rate(1024, 1024, 1024),
         "64 rows": lambda: _rate(64, 512, 1536),
         "32 rows": lambda: _rate(32, 512, 2048),
     }
-    sys.stdout.write(json.dumps({name: run() for name, run in measurements.items()}) + "\n")
+    sys.stdout.write(json.dumps({name: run() for name, run in speed_functions.items()}) + "\n")
 
 
 if __name__ == "__main__":

@@ -64,7 +64,7 @@ class BenchmarkRow:
     """Whether it times kernels, whose tests must pass first."""
 
 
-class Turn(NamedTuple):
+class Trial(NamedTuple):
     """One measurement of a contender."""
 
     round: int
@@ -72,23 +72,23 @@ class Turn(NamedTuple):
     measurement: Measurement
 
 
-def turns(row: BenchmarkRow) -> Iterator[tuple[int, Contender]]:
+def schedule(row: BenchmarkRow) -> Iterator[tuple[int, Contender]]:
     """Yield the contenders in turn, the baseline before and after each."""
-    for number in range(row.rounds):
-        yield number, row.baseline
+    for round_index in range(row.rounds):
+        yield round_index, row.baseline
         for contender in row.contenders:
-            if number == 0 or not contender.extra:
-                yield number, contender
-                yield number, row.baseline
+            if round_index == 0 or not contender.extra:
+                yield round_index, contender
+                yield round_index, row.baseline
 
 
-def measure(row: BenchmarkRow, report: Callable[[Turn], None]) -> list[Turn]:
-    """Measure every turn."""
-    measured_turns = []
-    for number, contender in turns(row):
-        measured_turns.append(Turn(number, contender.name, contender.measure()))
-        report(measured_turns[-1])
-    return measured_turns
+def measure(row: BenchmarkRow, report_trial: Callable[[Trial], None]) -> list[Trial]:
+    """Measure every trial."""
+    trials = []
+    for round_index, contender in schedule(row):
+        trials.append(Trial(round_index, contender.name, contender.measure()))
+        report_trial(trials[-1])
+    return trials
 
 
 class ContenderFigures(NamedTuple):
@@ -98,20 +98,22 @@ class ContenderFigures(NamedTuple):
     ratios: MedianRange
 
 
-def compare(row: BenchmarkRow, figure: str, turns: Iterable[Turn]) -> dict[str, ContenderFigures]:
+def compare(
+    row: BenchmarkRow, figure_name: str, trials: Iterable[Trial]
+) -> dict[str, ContenderFigures]:
     """Summarize one figure of each contender."""
     figures: dict[str, list[float]] = {}
     ratios: dict[str, list[float]] = {}
-    order = list(turns)
-    for position, turn in enumerate(order):
-        number = turn.measurement.figures[figure]
-        figures.setdefault(turn.contender, []).append(number)
-        if turn.contender == row.baseline.name:
-            ratios.setdefault(turn.contender, []).append(1.0)
+    order = list(trials)
+    for position, trial in enumerate(order):
+        value = trial.measurement.figures[figure_name]
+        figures.setdefault(trial.contender, []).append(value)
+        if trial.contender == row.baseline.name:
+            ratios.setdefault(trial.contender, []).append(1.0)
             continue
-        around = [order[n].measurement.figures[figure] for n in (position - 1, position + 1)]
-        ratio = speedup(number, *around, higher_is_better=row.higher_is_better)
-        ratios.setdefault(turn.contender, []).append(ratio)
+        around = [order[n].measurement.figures[figure_name] for n in (position - 1, position + 1)]
+        ratio = speedup(value, *around, higher_is_better=row.higher_is_better)
+        ratios.setdefault(trial.contender, []).append(ratio)
     return {
         name: ContenderFigures(MedianRange.of(figures[name]), MedianRange.of(ratios[name]))
         for name in figures
@@ -119,10 +121,10 @@ def compare(row: BenchmarkRow, figure: str, turns: Iterable[Turn]) -> dict[str, 
 
 
 def verdict(
-    row: BenchmarkRow, figure: str, summaries: Mapping[str, ContenderFigures]
+    row: BenchmarkRow, figure_name: str, summaries: Mapping[str, ContenderFigures]
 ) -> tuple[bool | None, str]:
     """Return whether the target is reached, with a sentence; None without its competitor."""
-    target, regard = row.targets[figure], summaries[REGARD]
+    target, regard = row.targets[figure_name], summaries[REGARD]
     if target.relative_to is None:
         return _absolute_verdict(row, target, regard.figures.median)
     names = {one.name for one in row.contenders if one.competitor}
@@ -137,9 +139,9 @@ def verdict(
     return _verdict(reached, f"{times:.2f}× {best}", share, target, "×")
 
 
-def _absolute_verdict(row: BenchmarkRow, target: Target, figure: float) -> tuple[bool, str]:
-    share = figure / target.threshold if row.higher_is_better else target.threshold / figure
-    text = f"{format_number(figure)} {row.unit}"
+def _absolute_verdict(row: BenchmarkRow, target: Target, median: float) -> tuple[bool, str]:
+    share = median / target.threshold if row.higher_is_better else target.threshold / median
+    text = f"{format_number(median)} {row.unit}"
     return _verdict(share >= 1, text, share, target, f" {row.unit}")
 
 
@@ -158,13 +160,13 @@ def format_number(number: float) -> str:
     return f"{number:.3g}"
 
 
-def to_json(row: BenchmarkRow, turns: list[Turn]) -> dict[str, Any]:
+def to_json(row: BenchmarkRow, trials: list[Trial]) -> dict[str, Any]:
     """Return the figures, verdicts and single measurements of a row."""
     figures = {}
-    for figure in row.targets:
-        summaries = compare(row, figure, turns)
-        reached, text = verdict(row, figure, summaries)
-        figures[figure] = {
+    for figure_name in row.targets:
+        summaries = compare(row, figure_name, trials)
+        reached, text = verdict(row, figure_name, summaries)
+        figures[figure_name] = {
             "contenders": {
                 name: {"figure": one.figures._asdict(), "ratio": one.ratios._asdict()}
                 for name, one in summaries.items()
@@ -179,13 +181,13 @@ def to_json(row: BenchmarkRow, turns: list[Turn]) -> dict[str, Any]:
         "figures": figures,
         "turns": [
             {
-                "round": turn.round,
-                "contender": turn.contender,
-                "figures": dict(turn.measurement.figures),
-                "other_cores": round(turn.measurement.other_cores, 2),
-                "peak_bytes": turn.measurement.peak_bytes,
+                "round": trial.round,
+                "contender": trial.contender,
+                "figures": dict(trial.measurement.figures),
+                "other_cores": round(trial.measurement.other_cores, 2),
+                "peak_bytes": trial.measurement.peak_bytes,
             }
-            for turn in turns
+            for trial in trials
         ],
         "versions": {one.name: one.version for one in row.contenders if one.version},
         "not_measured": dict(row.missing),

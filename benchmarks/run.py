@@ -16,7 +16,7 @@ from benchmarks.environment import BenchmarkEnvironment
 from benchmarks.gpu_rows import attention_row, decoder_row, rnnsearch_row, transformer_row
 from benchmarks.machine import ROOT, gpu, machine
 from benchmarks.programs import MAX_OTHER_CORES, exit_on_sigterm
-from benchmarks.rows import BenchmarkRow, Turn, format_number, measure, to_json
+from benchmarks.rows import BenchmarkRow, Trial, format_number, measure, to_json
 from benchmarks.table import draw, table
 
 CPU: dict[str, Callable[[BenchmarkEnvironment], BenchmarkRow]] = {
@@ -123,12 +123,12 @@ def _measure_row(
         return {"row": row.name, "workload": row.workload, "refused": refused}
     sys.stdout.write(f"\n{row.name}: {row.workload}\n")
 
-    def report(turn: Turn) -> None:
-        figures = turn.measurement.figures
+    def report(trial: Trial) -> None:
+        figures = trial.measurement.figures
         parts = (f"{name} {format_number(figures[name])}" for name in row.targets)
-        cores = turn.measurement.other_cores
+        cores = trial.measurement.other_cores
         busy = f" (other programs used {cores:.1f} cores)" if cores > MAX_OTHER_CORES else ""
-        sys.stdout.write(f"  {turn.contender:<28}{', '.join(parts)} {row.unit}{busy}\n")
+        sys.stdout.write(f"  {trial.contender:<28}{', '.join(parts)} {row.unit}{busy}\n")
         sys.stdout.flush()
 
     summary = to_json(row, measure(row, report))

@@ -151,14 +151,19 @@ def main() -> None:
         raise SystemExit(
             f"there must be at least {MIN_MUTATIONS} mutations, {MIN_PER_PACKAGE} per package"
         )
-    selected = [m for m in MUTATIONS if word in f"{m.path} {m.why}"]
+    selected_mutations = [m for m in MUTATIONS if word in f"{m.path} {m.why}"]
     runner = MutationRunner()
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        verdicts = list(pool.map(runner.is_killed_nearby, selected))
-    left = [mutation for mutation, killed in zip(selected, verdicts, strict=True) if not killed]
+        verdicts = list(pool.map(runner.is_killed_nearby, selected_mutations))
+    left = [
+        mutation
+        for mutation, killed in zip(selected_mutations, verdicts, strict=True)
+        if not killed
+    ]
     # sequentially: a run of all tests uses every core
     survivors = [mutation for mutation in left if not runner.is_killed(mutation, ())]
-    print(f"{len(selected) - len(survivors)} of {len(selected)} mutations were noticed")
+    num_noticed = len(selected_mutations) - len(survivors)
+    print(f"{num_noticed} of {len(selected_mutations)} mutations were noticed")
     if survivors:
         raise SystemExit("not noticed: " + "; ".join(one.key for one in survivors))
 

@@ -138,10 +138,12 @@ def main() -> None:
             verdict = "passed" if proof["passed"] else "FAILED"
             counted = ", ".join(f"{name} {count}" for name, count in proof["counted"].items())
             print(f"{verdict}  {proof['seconds']:5d} s  {proof['proof']}: {counted}", flush=True)
-        repeated = {proof["proof"] for proof in proofs}
-        earlier = record.get(part, {}).get("proofs", []) if keywords else []
-        merged = [proof for proof in earlier if proof["proof"] not in repeated] + proofs
-        record[part] = {"machine": machine(), "proofs": merged}
+        repeated_names = {proof["proof"] for proof in proofs}
+        earlier_proofs = record.get(part, {}).get("proofs", []) if keywords else []
+        merged_proofs = [
+            proof for proof in earlier_proofs if proof["proof"] not in repeated_names
+        ] + proofs
+        record[part] = {"machine": machine(), "proofs": merged_proofs}
         path.write_text(json.dumps(record, indent=2) + "\n")
         failed += [] if proofs and all(proof["passed"] for proof in proofs) else [part]
     if failed:

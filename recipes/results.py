@@ -16,7 +16,7 @@ from recipes.published import PUBLISHED, WER_TASKS
 from recipes.tables import (
     Log,
     Logs,
-    auto_configured,
+    auto_configuration_table,
     g2p_by_language,
     markdown,
     mean,
@@ -37,12 +37,12 @@ MIN_VARIANTS = 10
 
 def read_logs(folder: Path) -> Logs:
     """Return the logs by task and variant, ordered by seed; an ensemble is one log."""
-    grouped: dict[str, dict[str, list[Log]]] = defaultdict(lambda: defaultdict(list))
+    logs_by_task: dict[str, dict[str, list[Log]]] = defaultdict(lambda: defaultdict(list))
     logs = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
     for log in sorted(logs, key=lambda log: log.get("seed", math.inf)):
-        ensemble = f", ensemble of {log['models']}" if "models" in log else ""
-        grouped[log["task"]][log["variant"] + ensemble].append(log)
-    return grouped
+        ensemble_text = f", ensemble of {log['models']}" if "models" in log else ""
+        logs_by_task[log["task"]][log["variant"] + ensemble_text].append(log)
+    return logs_by_task
 
 
 def format_spread(scores: list[float]) -> str:
@@ -76,8 +76,8 @@ def _row(task: str, variant: str, logs: list[Log]) -> list[str]:
     times = [log["seconds"] for log in logs if "seconds" in log]
     num_concurrent = max((log.get("concurrent_runs", 0) for log in logs), default=0)
     concurrency_text = f", up to {num_concurrent + 1} at once" if num_concurrent else ""
-    duration = f"{round(mean(times))} s{concurrency_text}" if times else ""
-    return [*row, "" if size is None else f"{size:,}", duration]
+    duration_text = f"{round(mean(times))} s{concurrency_text}" if times else ""
+    return [*row, "" if size is None else f"{size:,}", duration_text]
 
 
 def _mean_row(task: str, kind: str, variants: dict[str, list[Log]]) -> list[str]:
@@ -136,7 +136,7 @@ def main() -> None:
             "wrote"
         )
     tables = [(HEAD, rows(logs)), *(g2p_by_language(logs, low_resource=x) for x in (True, False))]
-    tables.append(auto_configured(logs))
+    tables.append(auto_configuration_table(logs))
     sys.stdout.write("\n".join(markdown(*table) for table in tables if table[1]))
     for task, label in PICTURES.items() if options.pictures else ():
         if task in logs:

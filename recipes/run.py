@@ -122,7 +122,7 @@ def argument_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def wanted_steps(options: argparse.Namespace, parser: argparse.ArgumentParser) -> list[RecipeStep]:
+def select_steps(options: argparse.Namespace, parser: argparse.ArgumentParser) -> list[RecipeStep]:
     """Return the models to score; those of a variant are followed by their ensemble."""
     steps: list[RecipeStep] = []
     for name, variants in select_variants(options, parser).items():
@@ -166,7 +166,7 @@ def main() -> None:
             folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         refuse(error, options, parser)
-    wanted = wanted_steps(options, parser)
+    wanted = select_steps(options, parser)
     trainings = sum(isinstance(step, RecipeRun) for step in dependency_graph(wanted))
     options.concurrent_runs = min(options.jobs, trainings) - 1
     try:

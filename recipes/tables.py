@@ -57,11 +57,11 @@ def g2p_by_language(logs: Logs, *, low_resource: bool) -> tuple[list[str], list[
     baseline = {name: float(monolingual[name][0]) for name in names}
     table = []
     lowest_row_error, lowest_seed_error = (dict.fromkeys(names, 100.0) for _ in range(2))
-    for title, (task, ending) in G2P_ROWS.items():
+    for title, (task, suffix) in G2P_ROWS.items():
         errors = {
             name: seed_errors
             for name in names
-            if (seed_errors := _errors(logs, task, name, ending))
+            if (seed_errors := _errors(logs, task, name, suffix))
         }
         if not errors:
             continue
@@ -81,15 +81,15 @@ def g2p_by_language(logs: Logs, *, low_resource: bool) -> tuple[list[str], list[
     return ["", *(name[:3] for name in names)], table
 
 
-def _errors(logs: Logs, task: str, name: str, ending: str) -> list[float]:
+def _errors(logs: Logs, task: str, name: str, suffix: str) -> list[float]:
     """Return the word error rates of a language, one for each seed."""
     if task == MULTILINGUAL:
-        tags = [log["dev"]["exact by tag"] for log in logs.get(task, {}).get(ending, [])]
+        tags = [log["dev"]["exact by tag"] for log in logs.get(task, {}).get(suffix, [])]
         return [100 - tag[name] for tag in tags if name in tag]
     if task == TEACHERS:
         student_logs = logs.get("g2p-distilled", {}).get(name, [])
         return [100 - log["teachers"]["scores"][0]["value"] for log in student_logs]
-    return scores_of(logs.get(task, {}).get(name + ending, []), "dev", task)
+    return scores_of(logs.get(task, {}).get(name + suffix, []), "dev", task)
 
 
 def _row(
@@ -104,7 +104,7 @@ def _row(
     return row
 
 
-def auto_configured(logs: Logs) -> tuple[list[str], list[list[str]]]:
+def auto_configuration_table(logs: Logs) -> tuple[list[str], list[list[str]]]:
     """Compare dev scores of auto-configuration with those of the recipe with the same pairs.
 
     The last column is the relative difference of errors; an error is 100 minus the score.
@@ -119,12 +119,16 @@ def auto_configured(logs: Logs) -> tuple[list[str], list[list[str]]]:
         }
         if len(variants) > 1:
             variants[f"mean of {len(variants)}"] = (
-                mean(automatic for automatic, _ in variants.values()),
-                mean(tuned for _, tuned in variants.values()),
+                mean(auto_configured_mean for auto_configured_mean, _ in variants.values()),
+                mean(recipe_mean for _, recipe_mean in variants.values()),
             )
-        for variant, (automatic, tuned) in variants.items():
-            more = f"{100 * ((100 - automatic) / (100 - tuned) - 1):+.0f} %" if tuned < 100 else ""
-            table.append([task, variant, f"{automatic:.2f}", f"{tuned:.2f}", more])
+        for variant, (auto_configured_mean, recipe_mean) in variants.items():
+            more = (
+                f"{100 * ((100 - auto_configured_mean) / (100 - recipe_mean) - 1):+.0f} %"
+                if recipe_mean < 100
+                else ""
+            )
+            table.append([task, variant, f"{auto_configured_mean:.2f}", f"{recipe_mean:.2f}", more])
     return head, table
 
 

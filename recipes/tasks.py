@@ -27,9 +27,9 @@ R_DROP: Command = ("--set", "train.rdrop_alpha=2")
 
 def _inflection(data: Path, work: Path, lemmas: bool = True) -> Iterator[Variant]:
     folder = data / "sigmorphon2022-inflection"
-    for forms in sorted(folder.glob("*_large.train.gz")):
-        name = forms.name.partition("_")[0]
-        pairs = add_lemmas(forms, work / f"{name}.lemmas.tsv") if lemmas else forms
+    for forms_path in sorted(folder.glob("*_large.train.gz")):
+        name = forms_path.name.partition("_")[0]
+        pairs = add_lemmas(forms_path, work / f"{name}.lemmas.tsv") if lemmas else forms_path
         gold = folder / f"{name}.gold"
         test = gold if gold.exists() else None
         columns = ("--columns", "source=1,3", "target=2")
@@ -66,8 +66,8 @@ def _histnorm(data: Path, work: Path) -> Iterator[Variant]:
         add_context(data / "histnorm" / f"{name}.{split}.tsv.gz", work)
         for split in ("train", "dev", "test")
     ]
-    validation = subsample(5, paths[1], work)
-    yield Variant(name, "histnorm", paths[0], paths[1], paths[2], validation)
+    validation_path = subsample(5, paths[1], work)
+    yield Variant(name, "histnorm", paths[0], paths[1], paths[2], validation_path)
 
 
 def _chinese(config: str) -> Variants:
@@ -194,11 +194,11 @@ TASKS: dict[str, Task] = {
 def _auto_configure(task: Task, variants: Variants) -> Task:
     """Leave every setting to auto-configuration, and change nothing else."""
 
-    def without_settings(data: Path, work: Path) -> Iterator[Variant]:
+    def auto_configured_variants(data: Path, work: Path) -> Iterator[Variant]:
         for variant in variants(data, work):
             yield replace(variant, config=None, train_options=())
 
-    return replace(task, variants=without_settings, seeds=1, gold=None, analyze=None)
+    return replace(task, variants=auto_configured_variants, seeds=1, gold=None, analyze=None)
 
 
 AUTO_CONFIGURED = {

@@ -114,10 +114,12 @@ def test_the_workloads_of_a_gpu_run_on_a_cpu_too(contender):
 
 def test_a_wider_beam_repeats_the_steps_but_not_the_source():
     for kind in ("recurrent", "transformer"):
-        one, five, six = (roofline.count_decoding(kind, 7.5, 7.4, 45, beam) for beam in (1, 5, 6))
+        one, five, six = (
+            roofline.count_decoding_operations(kind, 7.5, 7.4, 45, beam) for beam in (1, 5, 6)
+        )
         step = six - five
         assert five == pytest.approx(one + 4 * step)
         assert 0 < one - step < one
     # two matrices of 512 × 512 are multiplied by each letter, eight by each token
-    assert roofline.count_decoding("recurrent", 0, 1, 0, 1) == 8 * 512**2
-    assert roofline.count_decoding("recurrent", 1, 0, 0, 1) == 6 * 256**2 + 2 * 512**2
+    assert roofline.count_decoding_operations("recurrent", 0, 1, 0, 1) == 8 * 512**2
+    assert roofline.count_decoding_operations("recurrent", 1, 0, 0, 1) == 6 * 256**2 + 2 * 512**2

@@ -13,7 +13,7 @@ from benchmarks.rows import (
     Contender,
     Measurement,
     Target,
-    Turn,
+    Trial,
     compare,
     measure,
     to_json,
@@ -50,9 +50,9 @@ def test_the_baseline_runs_before_and_after_every_contender():
         contender("x", 5.0, extra=True),
         rounds=2,
     )
-    turns = measure(some, lambda turn: None)
+    trials = measure(some, lambda trial: None)
     first = [BASELINE, REGARD, BASELINE, "rival", BASELINE, "x", BASELINE]
-    assert [turn.contender for turn in turns] == [
+    assert [trial.contender for trial in trials] == [
         *first,
         BASELINE,
         REGARD,
@@ -60,7 +60,7 @@ def test_the_baseline_runs_before_and_after_every_contender():
         "rival",
         BASELINE,
     ]
-    assert [turn.round for turn in turns] == [0] * 7 + [1] * 5
+    assert [trial.round for trial in trials] == [0] * 7 + [1] * 5
 
 
 def test_each_turn_is_compared_with_the_baseline_around_it():
@@ -69,7 +69,7 @@ def test_each_turn_is_compared_with_the_baseline_around_it():
         contender(REGARD, 60.0),
         contender("rival", 60.0, competitor=True),
     )
-    summaries = compare(some, "training", measure(some, lambda turn: None))
+    summaries = compare(some, "training", measure(some, lambda trial: None))
     assert summaries[REGARD].ratios.median == 3.0
     assert summaries["rival"].ratios.median == 1.5
     assert summaries[BASELINE].figures == (30.0, 10.0, 50.0)
@@ -84,8 +84,8 @@ def verdict_on(figure, target, *, higher=True, rivals=(("rival", 2.0),)):
         target=target,
         higher=higher,
     )
-    turns = measure(some, lambda turn: None)
-    return verdict(some, "training", compare(some, "training", turns))
+    trials = measure(some, lambda trial: None)
+    return verdict(some, "training", compare(some, "training", trials))
 
 
 def test_a_target_relative_to_the_fastest_competitor_is_reached_or_not():
@@ -133,7 +133,7 @@ def test_the_table_has_contenders_figures_and_verdicts(tmp_path):
         contender("rival", 1500.0, competitor=True, version="1.2"),
         missing={EOLE.name: "pip install eole"},
     )
-    summary = to_json(some, measure(some, lambda turn: None))
+    summary = to_json(some, measure(some, lambda trial: None))
     lines = table([summary]).splitlines()
     assert "some-row · training: some work" in lines
     assert any(line.split()[:3] == ["regard", "3,000", "tokens/s"] for line in lines)
@@ -153,8 +153,8 @@ def test_a_busy_machine_makes_a_row_doubtful():
         contender("rival", 1.0, competitor=True),
     )
     measurement = Measurement({"training": 1.0}, other_cores=0.7)
-    turns = [Turn(0, name, measurement) for name in (BASELINE, REGARD, BASELINE)]
-    assert "doubtful: other programs used up to 0.7 cores" in table([to_json(some, turns)])
+    trials = [Trial(0, name, measurement) for name in (BASELINE, REGARD, BASELINE)]
+    assert "doubtful: other programs used up to 0.7 cores" in table([to_json(some, trials)])
 
 
 def test_a_kernel_whose_test_fails_is_not_timed(tmp_path):

@@ -8,7 +8,7 @@ from pathlib import Path
 from recipes.experiments import HERE
 from recipes.results import HEAD, draw, read_logs, rows
 from recipes.steps import digest
-from recipes.tables import LOW_RESOURCE, auto_configured, g2p_by_language, markdown
+from recipes.tables import LOW_RESOURCE, auto_configuration_table, g2p_by_language, markdown
 
 ROOT = Path(__file__).parents[3]
 IN_RESULTS = ["g2p-english", "histnorm", "multi30k-bahdanau2015", "multi30k-vaswani2017"]
@@ -129,7 +129,7 @@ def test_auto_configuration_is_compared_with_the_recipe_of_the_same_pairs(tmp_pa
     logs = [log("g2p-monolingual", "ice", seed, score) for seed, score in ((1, 75.0), (2, 85.0))]
     logs += [log("g2p-monolingual", "ady", 1, 80.0), log("auto-configured-g2p", "ady", 1, 76.0)]
     logs += [log("auto-configured-g2p", "ice", 1, 82.0), log("auto-configured-g2p", "gre", 1, 99.0)]
-    _, table = auto_configured(write_and_read(tmp_path, logs))
+    _, table = auto_configuration_table(write_and_read(tmp_path, logs))
     assert table == [
         ["auto-configured-g2p", "ady", "76.00", "80.00", "+20 %"],
         ["auto-configured-g2p", "ice", "82.00", "80.00", "-10 %"],
@@ -141,7 +141,7 @@ def test_the_scores_in_the_results_document_are_those_of_the_logs():
     document = (ROOT / "RESULTS.md").read_text(encoding="utf-8")
     logs = read_logs(HERE / "logs")
     tables = [g2p_by_language(logs, low_resource=x) for x in (True, False)]
-    for table in [*tables, auto_configured(logs)]:
+    for table in [*tables, auto_configuration_table(logs)]:
         assert markdown(*table) in document
     documented = [row for row in rows(logs) if row[0] in IN_RESULTS]
     assert len(documented) >= len(IN_RESULTS)

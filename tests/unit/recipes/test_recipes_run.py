@@ -19,7 +19,7 @@ from recipes_data import PAIRS, write
 
 from recipes import scheduler, steps
 from recipes.experiments import HERE, RecipeRun, SeedEnsemble
-from recipes.run import argument_parser, wanted_steps
+from recipes.run import argument_parser, select_steps
 from recipes.scheduler import dependency_graph, run_steps
 from recipes.steps import score_by_length
 from recipes.tasks import RENAMED_TASKS, RENAMED_VARIANTS, TASKS
@@ -343,13 +343,13 @@ def test_several_tasks_run_in_one_command_each_with_its_seeds(data, tmp_path):
     parser = argument_parser()
     options = parser.parse_args(["g2p-english", "histnorm", "--data", str(data)])
     options.work = tmp_path
-    runs = wanted_steps(options, parser)
+    runs = select_steps(options, parser)
     assert [(run.task, run.variant.name, run.seed) for run in runs] == [
         *(("g2p-english", "english", seed) for seed in range(1, 6)),
         ("histnorm", "german-ridges", 1),
     ]
     options.tasks, options.ensemble = ["g2p-english"], True
-    *runs, ensemble = wanted_steps(options, parser)
+    *runs, ensemble = select_steps(options, parser)
     assert ensemble == SeedEnsemble(tuple(runs))
 
 
