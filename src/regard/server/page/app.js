@@ -8,7 +8,7 @@ import * as edits from "./edit_history.js";
 import * as banner from "./error_banner.js";
 import { drawExamples } from "./examples.js";
 import { lacksFields as lacksHeads, prepareHeads } from "./heads_panel.js";
-import * as heatmaps from "./heatmap_panel.js";
+import * as heatmapPanel from "./heatmap_panel.js";
 import { lineAt, splitLines } from "./line_list.js";
 import { message, touchScreen } from "./messages.js";
 import * as output from "./output_panel.js";
@@ -21,7 +21,7 @@ import { openMenu } from "./token_menu.js";
 import * as requests from "./translation_requests.js";
 
 const TYPING_DELAY = 250; // milliseconds without a key before the page sends a request
-const PROGRESS_DELAY = 300; // milliseconds before the page shows that it waits
+const PROGRESS_DELAY_MS = 300; // milliseconds before the page shows that it waits
 const BEAM_SIZES = [1, 2, 3, 4, 5, 8, 10];
 
 let pendingRequest = null;
@@ -43,16 +43,22 @@ async function refresh(refusal = null, notice = "") {
   if (!currentLine().trim()) return clear(notice);
   pendingRequest = new AbortController();
   const { signal } = pendingRequest;
-  const progressTimer = setTimeout(() => output.showProgress(true), PROGRESS_DELAY);
+  const progressTimer = setTimeout(() => output.showProgress(true), PROGRESS_DELAY_MS);
   try {
     const translateOthers = () => requests.translateOtherLines(signal, output.drawLineList).catch((error) => error);
     const otherLines = translateOthers();
-    const [received, unedited] = await Promise.all([requests.translateCurrentLine(signal), requests.translateUnedited(signal)]);
+    const [received, uneditedTranslation] = await Promise.all([
+      requests.translateCurrentLine(signal),
+      requests.translateUnedited(signal),
+    ]);
     if (signal.aborted) return;
     const isReloaded = received.version !== (state.model.version ?? undefined);
     if (isReloaded) await updateModels();
     const uneditedKey = `${settingsKey()}\n${currentLine()}`;
-    Object.assign(state, received.output, { unedited: unedited ?? received.output.translation, uneditedKey });
+    Object.assign(state, received.output, {
+      uneditedTranslation: uneditedTranslation ?? received.output.translation,
+      uneditedKey,
+    });
     if (refusal) banner.showError(refusal, true);
     else banner.showNotice(notice);
     output.draw();
@@ -148,7 +154,7 @@ function openTokenMenu(step, node) {
       // the server accepts no max_length of 0, and a model with same_length accepts none at all
       canEnd: step > 0 && !model.search.same_length,
       source: translation.source_tokens,
-      weights: model.attention ? heatmaps.selectedAttention(translation)?.[step] : null,
+      weights: model.attention ? heatmapPanel.selectedAttention(translation)?.[step] : null,
       pinned: current.pins[step] ?? null,
       replace: (token) => changeEdits(edits.replaceToken(current, translation, step, token)),
       pin: (source) => changeEdits(source === null ? edits.unpin(current, step) : edits.pin(current, step, source)),
@@ -197,7 +203,7 @@ function onSelectionChange() {
 function selectModel(name) {
   state.model = state.models.find((one) => one.name === name) ?? state.models[0];
   byId("model").value = state.model.name;
-  heatmaps.resetSelection();
+  heatmapPanel.resetSelection();
   const ownBeamSize = state.model.search.beam_size;
   // the server accepts a model's own beam size even if it exceeds the limit
   const maxBeamSize = Math.max(state.limits.beam_size, ownBeamSize);
@@ -230,14 +236,14 @@ function redrawTexts() {
   byId("model-facts").textContent = parts.join(" · ");
   drawExamples(state.model, replaceText);
   drawCounter(state.lines, state.lineIndex, state.limits.characters);
-  heatmaps.prepareControls(state.model, redrawOrRefresh);
+  heatmapPanel.prepareControls(state.model, redrawOrRefresh);
   output.draw();
 }
 
 // Draw another view, after a request if the response lacks its weights.
 function redrawOrRefresh() {
   const { translation, model } = state;
-  const lacking = !translation || heatmaps.lacksFields(translation, model) || lacksHeads(translation, model);
+  const lacking = !translation || heatmapPanel.lacksFields(translation, model) || lacksHeads(translation, model);
   if (lacking && currentLine().trim()) refresh();
   else output.draw();
 }
@@ -250,7 +256,7 @@ function copyAs(format) {
   if (format === "Link" && !saveAddress()) return showCopyStatus(message("linkTooLong"));
   const formatters = {
     Text: () => splitLines(textField.value.trimEnd()).map((line) => page.displayedTranslation(line)?.text ?? "").join("\n"),
-    Svg: () => heatmaps.visibleHeatmapsAsSvg(),
+    Svg: () => heatmapPanel.visibleHeatmapsAsSvg(),
     Json: () => JSON.stringify({ request, model: state.model.name, translation }, null, 1),
     Link: () => location.href,
   };

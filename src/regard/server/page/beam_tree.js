@@ -40,7 +40,7 @@ const statusOf = (node) => (node.best ? "best" : node.in_nbest ? "finished" : ""
 
 // Leaves one below the other, each parent in the middle of its children. It does not recurse, since a tree
 // may be hundreds of tokens deep. Children come after their parents in the list.
-function layout(nodes, roots) {
+function layOut(nodes, roots) {
   const stack = [...roots].reverse();
   let leaves = 0;
   while (stack.length) {
@@ -56,14 +56,14 @@ function layout(nodes, roots) {
     node.label = node.token === EOS ? END : truncate(visible(node.token), MAX_LABEL_WIDTH, LABEL_FONT);
     widths[node.depth] = Math.max(widths[node.depth] ?? 0, textWidth(node.label, LABEL_FONT));
   }
-  const columns = widths.reduce((xs, width) => [...xs, xs.at(-1) + width + COLUMN_GAP + 14], [LEFT_MARGIN]);
-  for (const node of nodes) node.x = columns[node.depth];
-  return { width: columns.at(-1), height: Math.max(leaves, 1) * ROW_HEIGHT };
+  const columnStarts = widths.reduce((xs, width) => [...xs, xs.at(-1) + width + COLUMN_GAP + 14], [LEFT_MARGIN]);
+  for (const node of nodes) node.x = columnStarts[node.depth];
+  return { width: columnStarts.at(-1), height: Math.max(leaves, 1) * ROW_HEIGHT };
 }
 
 export function drawBeamTree(translation) {
   const { nodes, roots } = buildTree(translation);
-  const { width, height } = layout(nodes, roots);
+  const { width, height } = layOut(nodes, roots);
   const rootY = roots.length ? (roots[0].y + roots.at(-1).y) / 2 : 0;
   const edges = svgElement("g", { fill: "none", stroke: "currentColor" });
   const labels = svgElement("g", { fill: "currentColor", "font-size": 13 });

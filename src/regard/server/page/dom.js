@@ -3,9 +3,9 @@
 const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
 
 function build(node, attributes, children) {
-  for (const [name, content] of Object.entries(attributes)) {
-    if (content === null || content === undefined || content === false) continue;
-    node.setAttribute(name, content === true ? "" : String(content));
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    node.setAttribute(name, value === true ? "" : String(value));
   }
   node.append(...children.filter((child) => child !== null));
   return node;

@@ -5,8 +5,8 @@ import * as edits from "./edit_history.js";
 import { message } from "./messages.js";
 import { END, isolate, visible } from "./token_labels.js";
 
-// context = { history, current, translation, unedited, removed, change(edits) }; `current` are the edits of
-// the translation, `unedited` is the model's own translation, `removed` its tokens that are gone
+// context = { history, current, translation, uneditedTranslation, removed, change(edits) }; `current` are the edits of
+// the translation, `uneditedTranslation` is the model's own translation, `removed` its tokens that are gone
 export function drawEdits(context) {
   const { history, current, translation, change } = context;
   byId("edits").hidden = edits.isEmpty(current) && !history.canUndo && !history.canRedo;
@@ -56,13 +56,13 @@ function chip({ describe, without }, change) {
 }
 
 // The model's own output, its removed tokens struck out.
-function drawUnedited({ current, unedited, removed }) {
+function drawUnedited({ current, uneditedTranslation, removed }) {
   const line = byId("before");
   line.replaceChildren();
-  if (edits.isEmpty(current) || !unedited) return;
+  if (edits.isEmpty(current) || !uneditedTranslation) return;
   line.append(message("before"), " ");
   const tokens = element("span", { class: "unedited", dir: "auto" });
-  for (const [t, token] of unedited.tokens.entries()) {
+  for (const [t, token] of uneditedTranslation.tokens.entries()) {
     tokens.append(element(removed.has(t) ? "del" : "span", { dir: "auto" }, visible(token)), " ");
   }
   line.append(tokens);

@@ -2,7 +2,7 @@
 
 import { drawCursor } from "./heatmap_svg.js";
 
-const ARROWS = {
+const ARROW_KEY_MOVES = {
   ArrowUp: [-1, 0],
   ArrowDown: [1, 0],
   ArrowLeft: [0, -1],
@@ -63,7 +63,8 @@ export function enableNavigation(svg, actions, start = { target: 0, source: 0 })
     if (!place) return;
     const [row, column] = [place.target ?? -1, place.source ?? -1];
     let next = null;
-    if (event.key in ARROWS) next = [row + ARROWS[event.key][0], column + ARROWS[event.key][1]];
+    const move = ARROW_KEY_MOVES[event.key];
+    if (move) next = [row + move[0], column + move[1]];
     else if (event.key === "Home") next = [event.ctrlKey ? -1 : row, event.ctrlKey || row < 0 ? 0 : -1];
     else if (event.key === "End") next = [event.ctrlKey ? rowCount - 1 : row, columnCount - 1];
     else if (event.key === "Enter" || event.key === " ") activate(active);

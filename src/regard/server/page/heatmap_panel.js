@@ -70,7 +70,7 @@ export function selectedAttention(translation) {
   });
 }
 
-function visibleKinds(model) {
+function visibleHeatmapKinds(model) {
   if (!model.attention) return ["influence"];
   return selection.view === "both" ? ["attention", "influence"] : [selection.view];
 }
@@ -78,7 +78,7 @@ function visibleKinds(model) {
 // panelData = { model, translation, pins, changed, pin(target, source), open(target, node) }
 export function drawPanel(panelData) {
   const { model, translation } = panelData;
-  const kinds = visibleKinds(model);
+  const kinds = visibleHeatmapKinds(model);
   byId("heatmap-title").textContent = message(kinds[0] === "attention" ? "attentionTitle" : "influenceTitle");
   byId("layer-head").hidden = !kinds.includes("attention") || !hasSeveralMaps(model);
   byId("hint").textContent = kinds.includes("attention") ? message("pinHint") : "";
@@ -156,15 +156,15 @@ function setReadout(text, weight) {
 
 // Repeat the readout above the cell if the readout is scrolled out of view.
 function showTooltip(cell) {
-  const readout = byId("readout").getBoundingClientRect();
-  if (readout.top >= 0 && readout.bottom <= window.innerHeight) return;
-  const [node, anchor] = [byId("tooltip"), cell.getBoundingClientRect()];
+  const readoutRect = byId("readout").getBoundingClientRect();
+  if (readoutRect.top >= 0 && readoutRect.bottom <= window.innerHeight) return;
+  const [node, cellRect] = [byId("tooltip"), cell.getBoundingClientRect()];
   node.hidden = false;
   node.textContent = byId("readout").textContent;
   const { width, height } = node.getBoundingClientRect();
-  const left = anchor.left + anchor.width / 2 - width / 2;
+  const left = cellRect.left + cellRect.width / 2 - width / 2;
   node.style.left = `${Math.max(4, Math.min(left, document.documentElement.clientWidth - width - 4))}px`;
-  node.style.top = `${anchor.top > height + 10 ? anchor.top - height - 8 : anchor.bottom + 8}px`;
+  node.style.top = `${cellRect.top > height + 10 ? cellRect.top - height - 8 : cellRect.bottom + 8}px`;
 }
 
 export function visibleHeatmapsAsSvg() {

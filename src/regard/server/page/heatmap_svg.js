@@ -18,7 +18,7 @@ const LABEL_ANGLE = 50;
 const PICTURE_GAP = 24; // pixels between pictures
 
 // Sizes in pixels: the labels fit, and the heatmap fits the available width if possible.
-function layout(source, target, { availableWidth, availableHeight }) {
+function computeLayout(source, target, { availableWidth, availableHeight }) {
   const rows = target.map((token) => truncate(visible(token), MAX_LABEL_WIDTH, LABEL_FONT));
   const columns = source.map((token) => truncate(visible(token), MAX_LABEL_WIDTH, LABEL_FONT));
   const widest = Math.max(0, ...columns.map((label) => textWidth(label, LABEL_FONT)));
@@ -45,7 +45,7 @@ const clamp = (x, low, high) => Math.min(Math.max(x, low), high);
 // availableHeight }
 export function drawHeatmap(options) {
   const { kind, source, target, weights } = options;
-  const size = layout(source, target, options);
+  const size = computeLayout(source, target, options);
   const width = size.left + size.width * source.length + size.right;
   const height = size.top + size.height * target.length + 2;
   const svg = svgElement("svg", {
@@ -73,7 +73,7 @@ function header({ source, unknown }, size) {
     const name = message("sourceHeader", isolate(visible(token)));
     const x = size.left + (s + 0.5) * size.width;
     const y = size.top - 10;
-    const anchor = size.upright
+    const labelAttributes = size.upright
       ? { "text-anchor": "middle" }
       : { "text-anchor": "start", transform: `rotate(${-LABEL_ANGLE} ${x} ${y})` };
     return svgElement(
@@ -86,7 +86,7 @@ function header({ source, unknown }, size) {
         "aria-label": unknown.has(s) ? message("unknownSource", name) : name,
         "data-source": s,
       },
-      svgElement("text", { x, y, fill: "currentColor", ...anchor }, ...isolatedLabel(size.columns[s])),
+      svgElement("text", { x, y, fill: "currentColor", ...labelAttributes }, ...isolatedLabel(size.columns[s])),
     );
   });
   return svgElement("g", { role: "row" }, ...cells);
@@ -120,8 +120,8 @@ function row(options, t, size, numbers) {
     const pinned = kind === "attention" && pins[t] === s;
     const cellLabel = message("cell", name, isolate(visible(token)), weight.toFixed(6));
     if (size.width >= MIN_CELL_WIDTH && percent(weight)) {
-      const center = { x: x + size.width / 2, y: y + size.height / 2 + 4, fill: hex(ink(color)) };
-      numbers.append(svgElement("text", center, percent(weight)));
+      const textAttributes = { x: x + size.width / 2, y: y + size.height / 2 + 4, fill: hex(ink(color)) };
+      numbers.append(svgElement("text", textAttributes, percent(weight)));
     }
     if (pinned) numbers.append(pinMark(x, y, size, color));
     return svgElement("rect", {

@@ -6,12 +6,12 @@ import { byId, element } from "./dom.js";
 import { drawEdits } from "./edit_chips.js";
 import * as edits from "./edit_history.js";
 import { drawHeads } from "./heads_panel.js";
-import * as heatmaps from "./heatmap_panel.js";
+import * as heatmapPanel from "./heatmap_panel.js";
 import { drawLines } from "./line_list.js";
 import { message } from "./messages.js";
 import { drawNbest } from "./nbest_list.js";
 import { formatLogProbability, formatProbability } from "./number_format.js";
-import { displayedTranslation, emptyOutput, history, isCurrent, refusalOf, state } from "./page_state.js";
+import { displayedTranslation, history, initialOutput, isCurrent, refusalOf, state } from "./page_state.js";
 import { showScrollHints } from "./scroll_hints.js";
 import { tokenDiff } from "./token_diff.js";
 import { isolate } from "./token_labels.js";
@@ -49,7 +49,7 @@ function showResult(visible) {
 }
 
 export function clear() {
-  Object.assign(state, emptyOutput());
+  Object.assign(state, initialOutput());
   showResult(false);
 }
 
@@ -63,18 +63,18 @@ export function keepLastResult() {
 
 // What the token rows, the heatmaps and the edits have in common.
 function outputData() {
-  const { removed, added } = tokenDiff(state.unedited.tokens, state.translation.tokens);
+  const { removed, added } = tokenDiff(state.uneditedTranslation.tokens, state.translation.tokens);
   const changed = edits.isEmpty(state.edits) ? new Set() : added;
   return { translation: state.translation, changed, removed, open: actions.openTokenMenu };
 }
 
 function drawHeatmaps() {
   if (!isCurrent()) return;
-  heatmaps.drawPanel({ ...outputData(), model: state.model, pins: state.edits.pins, pin: actions.togglePin });
+  heatmapPanel.drawPanel({ ...outputData(), model: state.model, pins: state.edits.pins, pin: actions.togglePin });
 }
 
 export function draw() {
-  const { translation, unedited } = state;
+  const { translation, uneditedTranslation } = state;
   if (!translation) return;
   if (!isCurrent()) {
     if (!byId("stale").hidden) keepLastResult();
@@ -82,10 +82,11 @@ export function draw() {
   }
   showResult(true);
   byId("translation").replaceChildren(...(translation.text ? markedText(translation) : [message("emptyOutput")]));
-  byId("score").textContent = scoreText(translation, unedited, state.edits);
+  byId("score").textContent = scoreText(translation, uneditedTranslation, state.edits);
   byId("notes").replaceChildren(...(translation.notes ?? []).map((note) => element("li", { lang: "en" }, note)));
-  drawEdits({ history: history(), current: state.edits, unedited, change: actions.changeEdits, ...outputData() });
-  drawTokenRows(byId("tokens"), { ...outputData(), point: (place) => heatmaps.pointAt(place) });
+  const current = state.edits;
+  drawEdits({ history: history(), current, uneditedTranslation, change: actions.changeEdits, ...outputData() });
+  drawTokenRows(byId("tokens"), { ...outputData(), point: (place) => heatmapPanel.pointAt(place) });
   drawLegend(byId("legend"), translation);
   drawHeatmaps();
   drawHeads(state.model, translation);
@@ -95,10 +96,10 @@ export function draw() {
   clearCopyStatus();
 }
 
-function scoreText(translation, unedited, currentEdits) {
+function scoreText(translation, uneditedTranslation, currentEdits) {
   const score = (one) => formatLogProbability(one.score, 3);
   const text = message("score", score(translation), formatProbability(Math.exp(translation.score)));
-  return edits.isEmpty(currentEdits) ? text : `${text} · ${message("scoreBefore", score(unedited))}`;
+  return edits.isEmpty(currentEdits) ? text : `${text} · ${message("scoreBefore", score(uneditedTranslation))}`;
 }
 
 function drawNbestOutputs() {

@@ -12,7 +12,7 @@ export const state = {
   beamSize: DEFAULT_BEAM_SIZE,
   lines: [""],
   lineIndex: 0,
-  ...emptyOutput(),
+  ...initialOutput(),
   uneditedKey: "",
 };
 
@@ -26,8 +26,8 @@ export const isCurrent = () => state.translation?.source === currentLine();
 export const settingsKey = () => `${state.model.name}\n${state.model.version}\n${state.beamSize}`;
 
 // `edits` are those of the displayed translation; the history may hold newer ones.
-export function emptyOutput() {
-  return { translation: null, edits: edits.NO_EDITS, unedited: null, request: null };
+export function initialOutput() {
+  return { translation: null, edits: edits.NO_EDITS, uneditedTranslation: null, request: null };
 }
 
 // Each line has its own edits for each model, which persist while another line or model is shown.
@@ -39,7 +39,7 @@ export function history() {
 
 // The list shows the model's own translation of a line that is no longer current.
 export function cacheCurrentLine() {
-  if (isCurrent()) translatedLines.set(settingsKey(), currentLine(), state.unedited);
+  if (isCurrent()) translatedLines.set(settingsKey(), currentLine(), state.uneditedTranslation);
 }
 
 // The translation of a line as the page displays it, edits included; undefined if there is none yet.

@@ -21,13 +21,13 @@ function store(name, preference) {
 }
 
 export function preparePreferences(onLanguageChange) {
-  const darkScheme = window.matchMedia("(prefers-color-scheme: dark)");
+  const darkSchemeQuery = window.matchMedia("(prefers-color-scheme: dark)");
   const applyTheme = (theme) => {
     if (theme) document.documentElement.dataset.theme = theme;
-    const isDark = (theme ?? (darkScheme.matches ? "dark" : "light")) === "dark";
+    const isDark = (theme ?? (darkSchemeQuery.matches ? "dark" : "light")) === "dark";
     byId("theme").setAttribute("aria-pressed", String(isDark));
   };
-  darkScheme.addEventListener("change", () => applyTheme(load("theme")));
+  darkSchemeQuery.addEventListener("change", () => applyTheme(load("theme")));
   byId("theme").addEventListener("click", () => {
     const theme = byId("theme").getAttribute("aria-pressed") === "true" ? "light" : "dark";
     store("theme", theme);

@@ -8,7 +8,7 @@ export const START = "▷";
 const SPACE = "▁";
 
 const JOINERS = new Set(["\u200c", "\u200d"]);
-const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zs}\p{Zl}\p{Zp}]/u;
+const INVISIBLE_CHARACTER = /[\p{Cc}\p{Cf}\p{Cs}\p{Zs}\p{Zl}\p{Zp}]/u;
 const COMBINING_MARK = /^[\p{Mn}\p{Me}]/u;
 
 export function visible(token) {
@@ -27,7 +27,7 @@ export function visible(token) {
 function visibleCharacter(character) {
   const code = character.codePointAt(0);
   if (code <= 0x20) return character === " " ? "␣" : String.fromCodePoint(0x2400 + code);
-  return INVISIBLE.test(character) ? `⟨${code.toString(16).toUpperCase().padStart(4, "0")}⟩` : character;
+  return INVISIBLE_CHARACTER.test(character) ? `⟨${code.toString(16).toUpperCase().padStart(4, "0")}⟩` : character;
 }
 
 // A label as nodes; the sign of a subword's space is paler than the letters.
@@ -46,12 +46,12 @@ export function textWidth(label, font) {
   return canvas.measureText(label).width;
 }
 
-const graphemes = new Intl.Segmenter();
+const graphemeSegmenter = new Intl.Segmenter();
 
 // Cut a label to a width, with an ellipsis, between graphemes.
 export function truncate(label, width, font) {
   if (textWidth(label, font) <= width) return label;
-  const parts = [...graphemes.segment(label)].map((part) => part.segment);
+  const parts = [...graphemeSegmenter.segment(label)].map((part) => part.segment);
   while (parts.length > 1 && textWidth(parts.join("") + "…", font) > width) parts.pop();
   return parts.join("") + "…";
 }

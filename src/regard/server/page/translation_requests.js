@@ -4,7 +4,7 @@ import { translate } from "./api_client.js";
 import * as edits from "./edit_history.js";
 import * as banner from "./error_banner.js";
 import * as heads from "./heads_panel.js";
-import * as heatmaps from "./heatmap_panel.js";
+import * as heatmapPanel from "./heatmap_panel.js";
 import { translateLines } from "./line_list.js";
 import { message } from "./messages.js";
 import { currentLine, displayedTranslation, history, refusalOf, refusedLines, settingsKey, state, translatedLines } from "./page_state.js";
@@ -19,9 +19,9 @@ function requestBody(text, currentEdits) {
     model: state.model.name,
     text,
     attention: true,
-    ...(heatmaps.needsLayers(state.model) && { layers: true }),
+    ...(heatmapPanel.needsLayers(state.model) && { layers: true }),
     ...heads.requestFields(state.model),
-    influence: heatmaps.needsInfluence(state.model),
+    influence: heatmapPanel.needsInfluence(state.model),
     candidates: CANDIDATES,
     tree: true,
     beam_size: state.beamSize,
@@ -46,7 +46,8 @@ export async function translateCurrentLine(signal) {
 // The model's own translation, for comparison; null if there are no edits.
 export async function translateUnedited(signal) {
   if (edits.isEmpty(history().current)) return null;
-  if (state.unedited && state.uneditedKey === `${settingsKey()}\n${currentLine()}`) return state.unedited;
+  const isKnown = state.uneditedTranslation && state.uneditedKey === `${settingsKey()}\n${currentLine()}`;
+  if (isKnown) return state.uneditedTranslation;
   const request = { model: state.model.name, text: currentLine(), beam_size: state.beamSize };
   const { translations } = await translate(request, requestOptions(signal));
   return translations[0];
