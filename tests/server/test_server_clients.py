@@ -46,7 +46,7 @@ def test_a_full_queue_answers_429_with_retry_after(serve, slow, eventually):
         first = pool.submit(client.post, "/v1/translate", json={"text": "abc"})
         held.until(1)
         second = pool.submit(client.post, "/v1/translate", json={"text": ["abc", "b", "c"]})
-        eventually(lambda: worker.queued_lines == 3)
+        eventually(lambda: worker.num_queued_lines == 3)
         # three lines wait at half a line a second
         worker.throughput = 0.5
         answer = client.post("/v1/translate", json={"text": ["abc", "b"]})
@@ -56,11 +56,11 @@ def test_a_full_queue_answers_429_with_retry_after(serve, slow, eventually):
         # what was refused was not taken on
         assert 'regard_lines_total{model="m"} 4.0' in client.get("/metrics").text
         third = pool.submit(client.post, "/v1/translate", json={"text": "b"})
-        eventually(lambda: worker.queued_lines == 4)
+        eventually(lambda: worker.num_queued_lines == 4)
         held.go.set()
         assert [x.result().status_code for x in (first, second, third)] == [200] * 3
     assert client.post("/v1/translate", json={"text": ["abc", "b"]}).status_code == 200
-    assert worker.queued_lines == 0
+    assert worker.num_queued_lines == 0
 
 
 def test_queued_requests_are_batched_in_order(serve, slow, eventually):
@@ -71,9 +71,9 @@ def test_queued_requests_are_batched_in_order(serve, slow, eventually):
         begun = [pool.submit(client.post, "/v1/translate", json={"text": "a"})]
         held.until(1)
         begun.append(pool.submit(client.post, "/v1/translate", json={"text": list("bcdef")}))
-        eventually(lambda: worker.queued_lines == 5)
+        eventually(lambda: worker.num_queued_lines == 5)
         begun.append(pool.submit(client.post, "/v1/translate", json={"text": "g"}))
-        eventually(lambda: worker.queued_lines == 6)
+        eventually(lambda: worker.num_queued_lines == 6)
         held.go.set()
         translations = [one.result().json()["translations"] for one in begun]
     # whoever asked for one line does not wait for five
@@ -99,7 +99,7 @@ def test_a_request_that_takes_too_long_times_out(serve, slow):
     assert 0.9 < time.monotonic() - start < 10
     # what nobody waits for is not computed
     service = client.app.state.service
-    assert service.worker.queued_lines == 0
+    assert service.worker.num_queued_lines == 0
     service.limits = Limits()
     held.go.set()
     assert client.post("/v1/translate", json={"text": "a"}).status_code == 200
@@ -140,7 +140,7 @@ def test_open_requests_beyond_the_queue_limit_are_rejected(serve, eventually):
 
 
 def test_endless_headers_time_out(serve, monkeypatch):
-    monkeypatch.setattr("regard.server.timeouts.HEADER_TIMEOUT", 0.3)
+    monkeypatch.setattr("regard.server.timeouts.HEADER_TIMEOUT_SECONDS", 0.3)
     client = serve()
     with raw(client, "GET /healthz HTTP/1.1\r\nX: ") as slow:
         start = time.monotonic()
@@ -210,8 +210,8 @@ def test_requests_of_a_disconnected_client_are_cancelled(serve, slow, eventually
     client = serve({"m": translator}, batch_lines=1)
     worker = client.app.state.service.worker
     with raw(client, whole({"text": ["abc", "b", "c"]})):
-        eventually(lambda: worker.queued_lines == 2)
-    eventually(lambda: worker.queued_lines == 0)
+        eventually(lambda: worker.num_queued_lines == 2)
+    eventually(lambda: worker.num_queued_lines == 0)
     held.go.set()
     assert client.post("/v1/translate", json={"text": "a"}).status_code == 200
     assert held.batches == [["abc"], ["a"]]

@@ -51,7 +51,7 @@ def test_sixteen_clients_for_some_seconds(shared):
     assert set(traffic.statuses) <= {200, 429}
     assert check(traffic, shared.files[0]) >= 30
     assert len(traffic.latencies) >= 30
-    assert traffic.growth(warmup=1.5) < 0.1
+    assert traffic.growth(warmup_seconds=1.5) < 0.1
 
 
 @pytest.mark.slow

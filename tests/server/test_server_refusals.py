@@ -232,7 +232,7 @@ def test_a_request_whose_response_would_be_too_large_is_refused(serve, translato
     answer = client.post("/v1/translate", json={"text": ["abc"] * 40, "attention": True})
     sentence = "The response is larger than 3,000 bytes. Send fewer lines per request."
     assert problem(answer, 413) == sentence
-    assert client.app.state.service.worker.queued_lines == 0
+    assert client.app.state.service.worker.num_queued_lines == 0
 
 
 @pytest.mark.parametrize(
@@ -304,7 +304,7 @@ def test_internal_errors_appear_in_the_log_only(serve, slow, caplog, eventually)
         held.until(1)
         bad = pool.submit(client.post, "/v1/translate", json={"text": ["abc", "bad"]})
         good = pool.submit(client.post, "/v1/translate", json={"text": "abc"})
-        eventually(lambda: worker.queued_lines == 3)
+        eventually(lambda: worker.num_queued_lines == 3)
         held.go.set()
         detail = problem(bad.result(), 500)
         # nobody pays for a neighbour

@@ -49,7 +49,7 @@ class TranslationJob:
         self.source_tokens = sum(len(one.line.tokens) for one in sources)
         self.output_tokens = 0
         self.outputs: list[str] = [""] * len(lines)
-        self.queued = deque(range(len(lines)))
+        self.queued_indices = deque(range(len(lines)))
         self.num_unfinished = len(lines)
         self.bytes = 0
         self.loop = asyncio.get_running_loop()
@@ -85,13 +85,13 @@ JobLine = tuple[TranslationJob, int]
 class BatchWorker:
     """Fills batches from all jobs in round robin, so a short request need not wait for a long one.
 
-    `queued_lines` is the length of the queue, `throughput` the recent lines per second.
+    `num_queued_lines` is the length of the queue, `throughput` the recent lines per second.
     """
 
     def __init__(self, limits: Limits, record_batch: Callable[[int, float], None]) -> None:
         self.limits = limits
         self.record_batch = record_batch
-        self.queued_lines = 0
+        self.num_queued_lines = 0
         self.throughput = 0.0
         self._jobs: deque[TranslationJob] = deque()
         self._changed = threading.Condition()
@@ -101,14 +101,16 @@ class BatchWorker:
     def submit(self, job: TranslationJob) -> None:
         """Queue a job, or refuse it if the queue is full."""
         with self._changed:
-            if self.queued_lines + len(job.lines) > self.limits.queue_lines:
+            if self.num_queued_lines + len(job.lines) > self.limits.queue_lines:
                 raise ProblemError(
                     429,
-                    messages.queue_full(self.queued_lines, len(job.lines), self.limits.queue_lines),
+                    messages.queue_full(
+                        self.num_queued_lines, len(job.lines), self.limits.queue_lines
+                    ),
                     {"Retry-After": str(self._retry_after())},
                 )
             self._jobs.append(job)
-            self.queued_lines += len(job.lines)
+            self.num_queued_lines += len(job.lines)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="batch-worker", daemon=True)
                 self._thread.start()
@@ -119,7 +121,7 @@ class BatchWorker:
         with self._changed:
             if job in self._jobs:
                 self._jobs.remove(job)
-                self.queued_lines -= len(job.queued)
+                self.num_queued_lines -= len(job.queued_indices)
 
     def close(self) -> None:
         """Finish the queue and end the thread; a later job starts a new one."""
@@ -133,7 +135,7 @@ class BatchWorker:
     def _retry_after(self) -> int:
         """Estimate the seconds until the queue is empty, from the recent throughput."""
         longest = ceil(self.limits.seconds)
-        seconds = ceil(self.queued_lines / self.throughput) if self.throughput else 1
+        seconds = ceil(self.num_queued_lines / self.throughput) if self.throughput else 1
         return min(max(1, seconds), longest)
 
     def _run(self) -> None:
@@ -143,7 +145,7 @@ class BatchWorker:
 
     def _process_batch(self) -> bool:
         """Process one batch; return False when the worker closes."""
-        batch = self._next_batch()
+        batch = self._take_batch()
         if not batch:
             return False
         start = time.perf_counter()
@@ -157,17 +159,17 @@ class BatchWorker:
         self.record_batch(len(batch), seconds)
         return True
 
-    def _next_batch(self) -> list[JobLine]:
+    def _take_batch(self) -> list[JobLine]:
         """Wait for lines, then take one of each job in turn until the batch is full."""
         batch: list[JobLine] = []
         with self._changed:
             self._changed.wait_for(lambda: self._jobs or self._closing)
             while self._jobs and len(batch) < self.limits.batch_lines:
                 job = self._jobs.popleft()
-                batch.append((job, job.queued.popleft()))
-                if job.queued:
+                batch.append((job, job.queued_indices.popleft()))
+                if job.queued_indices:
                     self._jobs.append(job)
-            self.queued_lines -= len(batch)
+            self.num_queued_lines -= len(batch)
         return batch
 
     def _translate(self, batch: Sequence[JobLine]) -> None:

@@ -33,14 +33,18 @@ def responses(
     """Describe a route's responses; `any_host`: it does not check the Host header."""
     success = response(schema, STATUS_DESCRIPTIONS[200])
     success["content"]["application/json"]["example"] = EXAMPLES[example or schema]
-    by_status: dict[int | str, dict[str, Any]] = {200: success}
+    responses_by_status: dict[int | str, dict[str, Any]] = {200: success}
     for status in sorted({500, *(() if any_host else (421,)), *problems}):
-        by_status[status] = response("ProblemDetails", STATUS_DESCRIPTIONS[status], MEDIA_TYPE)
+        responses_by_status[status] = response(
+            "ProblemDetails", STATUS_DESCRIPTIONS[status], MEDIA_TYPE
+        )
         if status == 422:
-            by_status[status]["content"][MEDIA_TYPE]["example"] = EXAMPLES["ProblemDetails"]
+            responses_by_status[status]["content"][MEDIA_TYPE]["example"] = EXAMPLES[
+                "ProblemDetails"
+            ]
         if status in (429, 503) and problems != (503,):
-            by_status[status]["headers"] = RETRY_AFTER_HEADER
-    return by_status
+            responses_by_status[status]["headers"] = RETRY_AFTER_HEADER
+    return responses_by_status
 
 
 def response(schema: str, description: str, media: str = "application/json") -> dict[str, Any]:

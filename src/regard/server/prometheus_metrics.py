@@ -17,21 +17,23 @@ class ServerMetrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        registry: dict[str, Any] = {"registry": self.registry}
-        self.requests = Counter("regard_requests", "Requests.", ["route", "status"], **registry)
+        registry_option: dict[str, Any] = {"registry": self.registry}
+        self.requests = Counter(
+            "regard_requests", "Requests.", ["route", "status"], **registry_option
+        )
         self.seconds = Histogram(
             "regard_request_seconds",
             "Duration of a request.",
             ["route"],
             buckets=SECONDS_BUCKETS,
-            **registry,
+            **registry_option,
         )
-        self.lines = Counter("regard_lines", "Accepted lines.", ["model"], **registry)
-        self.queued_lines = Gauge("regard_waiting_lines", "Lines in the queue.", **registry)
+        self.lines = Counter("regard_lines", "Accepted lines.", ["model"], **registry_option)
+        self.queued_lines = Gauge("regard_waiting_lines", "Lines in the queue.", **registry_option)
         self.batches = Histogram(
-            "regard_batch_lines", "Lines of a batch.", buckets=LINES_BUCKETS, **registry
+            "regard_batch_lines", "Lines of a batch.", buckets=LINES_BUCKETS, **registry_option
         )
-        self.busy = Counter("regard_busy_seconds", "Seconds spent on batches.", **registry)
+        self.busy = Counter("regard_busy_seconds", "Seconds spent on batches.", **registry_option)
 
     def record_request(self, route: str, status: int, seconds: float) -> None:
         """Count a request and its duration."""

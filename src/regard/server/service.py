@@ -27,7 +27,7 @@ from regard.server.schemas import RescoreRequest, TranslateRequest
 from regard.server.validation_errors import validation_message
 from regard.translator import PreparedLine, Translator
 
-LINES_PER_TURN = 16
+LINES_PER_YIELD = 16
 """Number of lines prepared before other requests get a turn."""
 
 RequestBody = TypeVar("RequestBody", TranslateRequest, RescoreRequest)
@@ -52,7 +52,7 @@ class Service:
         self.log_texts = log_texts
         self.metrics = ServerMetrics()
         self.worker = BatchWorker(limits, self.metrics.record_batch)
-        self.metrics.queued_lines.set_function(lambda: self.worker.queued_lines)
+        self.metrics.queued_lines.set_function(lambda: self.worker.num_queued_lines)
         self.stopping = False
         self.open = 0
         self._reload_requested = False
@@ -187,7 +187,7 @@ class Service:
         for number, pair in enumerate(body.pairs, start=1):
             where = messages.numbered("target", number, len(body.pairs))
             self._check_tokens(translator, where, pair.target)
-            if number % LINES_PER_TURN == 0:
+            if number % LINES_PER_YIELD == 0:
                 await asyncio.sleep(0)
         prepared = await _prepare(translator, sources, {})
         for number, line in enumerate(prepared, start=1):
@@ -209,11 +209,13 @@ class Service:
             raise ProblemError(413, messages.too_many(name, count, self.limits.lines))
 
     def _refuse_long(self, name: str, *texts: str) -> None:
-        limit = self.limits.characters
+        max_characters = self.limits.characters
         for number, text in enumerate(texts, start=1):
-            if len(text) > limit:
+            if len(text) > max_characters:
                 where = messages.numbered(name, number, len(texts))
-                raise ProblemError(422, messages.too_long(where, len(text), "characters", limit))
+                raise ProblemError(
+                    422, messages.too_long(where, len(text), "characters", max_characters)
+                )
 
     def _check_tokens(
         self, translator: Translator, where: str, target: str | Sequence[str | None]
@@ -307,8 +309,8 @@ async def _prepare(
             # refuse wrong options even without lines
             checked = options.keys() - {"pin", "unknown"}
             translator.search_options(**{name: options[name] for name in checked})
-        for first in range(0, len(lines), LINES_PER_TURN):
-            prepared += translator.prepare(lines[first : first + LINES_PER_TURN], **options)
+        for first in range(0, len(lines), LINES_PER_YIELD):
+            prepared += translator.prepare(lines[first : first + LINES_PER_YIELD], **options)
             await asyncio.sleep(0)
     except RegardError as error:
         raise ProblemError(422, str(error)) from None

@@ -7,7 +7,7 @@ from typing import Any, final
 from typing_extensions import override
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-HEADER_TIMEOUT = 10
+HEADER_TIMEOUT_SECONDS = 10
 """Seconds within which the headers of a request must arrive."""
 
 SEND_BUFFER_BYTES = 262_144
@@ -47,7 +47,7 @@ class TimeoutProtocol(H11Protocol):
             self.header_timer.cancel()
             self.header_timer = None
         elif self.header_timer is None and idle:
-            self.header_timer = self.loop.call_later(HEADER_TIMEOUT, self.transport.close)
+            self.header_timer = self.loop.call_later(HEADER_TIMEOUT_SECONDS, self.transport.close)
 
 
 @final
@@ -65,8 +65,8 @@ class StallTimeoutTransport:
         self.seconds = seconds
         self.bytes_written = 0
         self.bytes_sent = 0
-        self.last_progress = 0.0
-        self.polling = False
+        self.last_progress_time = 0.0
+        self.is_polling = False
 
     def __getattr__(self, name: str) -> Any:
         """Delegate everything else to the transport."""
@@ -76,18 +76,18 @@ class StallTimeoutTransport:
         """Send bytes, or buffer them until the client reads."""
         self.transport.write(data)
         self.bytes_written += len(data)
-        if not self.polling and self.transport.get_write_buffer_size():
-            self.polling, self.last_progress = True, self.loop.time()
+        if not self.is_polling and self.transport.get_write_buffer_size():
+            self.is_polling, self.last_progress_time = True, self.loop.time()
             self._poll()
 
     def _poll(self) -> None:
         """Check for progress four times within the timeout, until the buffer is empty."""
-        buffered = self.transport.get_write_buffer_size()
-        if self.bytes_written - buffered > self.bytes_sent:
-            self.bytes_sent = self.bytes_written - buffered
-            self.last_progress = self.loop.time()
-        self.polling = buffered > 0
-        if self.polling and self.loop.time() - self.last_progress >= self.seconds:
+        buffered_bytes = self.transport.get_write_buffer_size()
+        if self.bytes_written - buffered_bytes > self.bytes_sent:
+            self.bytes_sent = self.bytes_written - buffered_bytes
+            self.last_progress_time = self.loop.time()
+        self.is_polling = buffered_bytes > 0
+        if self.is_polling and self.loop.time() - self.last_progress_time >= self.seconds:
             self.transport.abort()
-        elif self.polling:
+        elif self.is_polling:
             self.loop.call_later(self.seconds / 4, self._poll)

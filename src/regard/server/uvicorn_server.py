@@ -22,7 +22,7 @@ from regard.errors import ConfigError
 from regard.server import messages
 from regard.server.timeouts import TimeoutProtocol
 
-KEEP_ALIVE_TIMEOUT = 65
+KEEP_ALIVE_SECONDS = 65
 """Seconds after which a connection without a request is closed."""
 
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
@@ -71,8 +71,8 @@ def allowed_hosts(
 def server_url(listener: socket.socket) -> str:
     """Return the URL to open in a browser."""
     host, port = listener.getsockname()[:2]
-    wildcards = {"0.0.0.0": "127.0.0.1", "::": "::1"}
-    host = wildcards.get(host, host)
+    loopback_by_wildcard = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+    host = loopback_by_wildcard.get(host, host)
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
@@ -111,7 +111,7 @@ def build_server(app: FastAPI) -> "GracefulServer":
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        timeout_keep_alive=KEEP_ALIVE_TIMEOUT,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
         # the last request may use its whole deadline, and its client needs time to read
         timeout_graceful_shutdown=ceil(service.limits.seconds + service.limits.stall_seconds) + 5,
     )
