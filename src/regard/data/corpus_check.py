@@ -20,7 +20,7 @@ from regard.data import messages
 from regard.data.messages import BLANK_SOURCE, BLANK_TARGET
 from regard.data.pairs import Pair
 from regard.data.reading_notes import ReadingNotes
-from regard.data.unusual_characters import KINDS, unusual_characters_in
+from regard.data.unusual_characters import KINDS, find_unusual_characters
 from regard.errors import DataError
 
 EXAMPLES = 5
@@ -227,7 +227,9 @@ class _Tally:
         self.source.add(pair.source)
         self.target.add(pair.target)
         # a kind counts once per line, even if it is on both sides
-        kinds = dict(unusual_characters_in(pair.target)) | dict(unusual_characters_in(pair.source))
+        kinds = dict(find_unusual_characters(pair.target)) | dict(
+            find_unusual_characters(pair.source)
+        )
         for kind, what in kinds.items():
             self.unusual[kind].add(f"{pair.file}, line {pair.line}: {what}")
 

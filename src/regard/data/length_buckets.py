@@ -82,10 +82,10 @@ def batches_by_length(lengths: NDArray[Any], batch_tokens: int) -> tuple[list[In
     If x holds one value per row, batch after batch, x[permutation] is in the order of `lengths`.
     """
     rows = np.argsort(lengths, kind="stable").astype(np.int32)
-    inverse = np.empty_like(rows)
-    inverse[rows] = np.arange(len(rows), dtype=np.int32)
+    inverse_order = np.empty_like(rows)
+    inverse_order[rows] = np.arange(len(rows), dtype=np.int32)
     starts = _batch_starts(np.asarray(lengths)[rows] + 1, batch_tokens)
-    return (np.split(rows, starts) if len(rows) else []), inverse
+    return (np.split(rows, starts) if len(rows) else []), inverse_order
 
 
 def choose_widths(widths: NDArray[Any], weights: NDArray[Any], max_count: int) -> NDArray[np.int64]:

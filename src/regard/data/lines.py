@@ -166,7 +166,7 @@ def open_decompressed(path: AnyPath) -> Iterator[IO[bytes]]:
         head = raw.read(1)
         if head in (GZIP[:1], *(mark[:1] for mark in UTF_16)):
             head += raw.read(1)
-        whole: Any = io.BufferedReader(_Prepended(head, raw))
+        whole: Any = io.BufferedReader(_PrependedReader(head, raw))
         if head == GZIP:
             # the outer buffer splits lines in C; GzipFile's own readline is many times slower
             whole = io.BufferedReader(stack.enter_context(gzip.GzipFile(fileobj=whole, mode="rb")))
@@ -226,7 +226,7 @@ def open_bytes(path: AnyPath) -> IO[bytes]:
 
 
 @final
-class _Prepended(io.RawIOBase):
+class _PrependedReader(io.RawIOBase):
     """The bytes that were read first, then the rest: a pipe cannot be rewound."""
 
     def __init__(self, head: bytes, rest: IO[bytes]) -> None:

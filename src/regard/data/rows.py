@@ -16,7 +16,11 @@ from regard.errors import DataError
 MAX_RECORD_LINES = 1000
 """Lines that quotation marks may join to one row; more come from a mark that is never closed."""
 
-_FORBIDDEN = (("\0", "NUL"), ("\n", "a line end"), ("[\ud800-\udfff]", "a lone surrogate"))
+_FORBIDDEN_CHARACTERS = (
+    ("\0", "NUL"),
+    ("\n", "a line end"),
+    ("[\ud800-\udfff]", "a lone surrogate"),
+)
 
 
 class Row(NamedTuple):
@@ -165,7 +169,7 @@ def _json_side(pair: dict[str, Any], name: str) -> str:
     if not isinstance(side, str):
         raise ValueError(messages.wrong_json_side(name))
     # no line of a text file contains these, but escapes in JSON can spell them
-    for code, what in _FORBIDDEN:
+    for code, what in _FORBIDDEN_CHARACTERS:
         if re.search(code, side):
             raise ValueError(messages.not_a_line(name, what))
     return side

@@ -62,7 +62,7 @@ def script_of(character: str) -> str | None:
     return script if script in _SCRIPTS else None
 
 
-def unusual_characters_in(text: str) -> Iterator[tuple[str, str]]:
+def find_unusual_characters(text: str) -> Iterator[tuple[str, str]]:
     """Yield each kind of unusual character in a line once, with an example."""
     # fast path: most lines end here
     space_problem = _space_problem(text)

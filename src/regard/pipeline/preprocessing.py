@@ -29,7 +29,7 @@ from regard.text.subwords import train_subwords
 from regard.text.text_processor import TextProcessor
 from regard.text.tokenizers import Subwords, Tagged, Tokenizer, plain_tokenizer
 from regard.text.vocabulary import Vocabulary
-from regard.training.plan import evenly_spaced
+from regard.training.plan import select_evenly_spaced
 
 Indexers = tuple[TokenIndexer, TokenIndexer]
 
@@ -54,7 +54,7 @@ class PreprocessedData:
 
     def with_dev_sources(self, count: int) -> "PreprocessedData":
         """Return the data with so many validation sources, evenly spaced."""
-        return replace(self, dev=evenly_spaced(self.dev, count))
+        return replace(self, dev=select_evenly_spaced(self.dev, count))
 
 
 def preprocess(

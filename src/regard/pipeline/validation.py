@@ -22,7 +22,7 @@ from regard.models.seq2seq import Seq2Seq
 from regard.pipeline import messages
 from regard.pipeline.preprocessing import PreprocessedData, write_text
 from regard.saved_model import SavedModel
-from regard.training.plan import evenly_spaced
+from regard.training.plan import select_evenly_spaced
 from regard.training.progress_report import ValidationResult, ValidationSample
 from regard.translator import Translation, Translator
 
@@ -99,7 +99,7 @@ class Validator:
         # the first call also loads and compiles, and is not timed
         self._translate([dev[0][0]], max_length=1, min_length=0)
         for num_lines in TRIAL_LINES:
-            lines = [source for source, _ in evenly_spaced(dev, num_lines)]
+            lines = [source for source, _ in select_evenly_spaced(dev, num_lines)]
             share = len(dev) / len(lines)
             if self.metric == "loss" and not final:
                 lines, share = lines[:2], 1

@@ -72,7 +72,7 @@ def _train(job: TrainingJob, report: ProgressReport, stop: Callable[[], bool]) -
         finished = progress.step >= config.max_steps or progress.out_of_patience(config.patience)
         progress = replace(progress, finished=finished)
     job.folder.shorten_log(progress.step)
-    losses = _LossReporter(job, report, delay=int(on_gpu))
+    losses = _LossReporter(job, report, delay_updates=int(on_gpu))
     report.start(progress.step)
     batch_generator = training_batches(job, progress)
     # closing ends the prefetch thread, however the run ends
@@ -105,19 +105,19 @@ def _train(job: TrainingJob, report: ProgressReport, stop: Callable[[], bool]) -
 class _LossReporter:
     """Reports the loss of each update; on a GPU one update late, to avoid waiting for it."""
 
-    def __init__(self, job: TrainingJob, report: ProgressReport, *, delay: int) -> None:
-        self.job, self.report, self.delay = job, report, delay
-        self.pending: list[tuple[int, Callable[[], float], int]] = []
+    def __init__(self, job: TrainingJob, report: ProgressReport, *, delay_updates: int) -> None:
+        self.job, self.report, self.delay_updates = job, report, delay_updates
+        self.pending_losses: list[tuple[int, Callable[[], float], int]] = []
 
     def add(self, step: int, read_loss: Callable[[], float], tokens: int) -> None:
         """Add an update, and report those before it."""
-        self.pending.append((step, read_loss, tokens))
-        self.flush(self.delay)
+        self.pending_losses.append((step, read_loss, tokens))
+        self.flush(self.delay_updates)
 
     def flush(self, keep_last: int = 0) -> None:
         """Report the pending updates in order, except the last few."""
-        while len(self.pending) > keep_last:
-            step, read_loss, tokens = self.pending.pop(0)
+        while len(self.pending_losses) > keep_last:
+            step, read_loss, tokens = self.pending_losses.pop(0)
             if not math.isfinite(total := read_loss()):
                 raise _diverged(f"the loss of update {step} is {total}")
             mean, rate = total / tokens, learning_rate(self.job.config, step)

@@ -154,7 +154,7 @@ def _fitting(sources: int, seconds: float, available: float) -> int:
     return min(sources, max(MIN_SOURCES, int(min(1.0, share) * sources)))
 
 
-def evenly_spaced(items: Sequence[T], count: int) -> list[T]:
+def select_evenly_spaced(items: Sequence[T], count: int) -> list[T]:
     """Return so many items, evenly spaced: files are often sorted."""
     count = min(count, len(items))
     return [items[index * len(items) // count] for index in range(count)]

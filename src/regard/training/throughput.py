@@ -30,7 +30,7 @@ class ThroughputMeter:
         self.step = self.first_step = step
         self.loss = self.tokens_per_second = 0.0
         self._recent: deque[tuple[float, int, float]] = deque(maxlen=RECENT)
-        self._start_time = self._lap_time = self.clock()
+        self._start_time = self._lap_start_time = self.clock()
         self._update_seconds = self._validation_seconds = 0.0
         self._num_validations, self._last_validation_step = 0, step
         self.is_validating = False
@@ -78,7 +78,7 @@ class ThroughputMeter:
             num_validations = ceil(config.max_steps / every) - self._last_validation_step // every
             left += seconds_per_validation * num_validations
         if self.is_validating:
-            left += max(0.0, seconds_per_validation - (self.clock() - self._lap_time))
+            left += max(0.0, seconds_per_validation - (self.clock() - self._lap_start_time))
         if config.max_minutes:
             left = min(left, max(0.0, 60 * config.max_minutes - self.elapsed()))
         return left
@@ -100,8 +100,8 @@ class ThroughputMeter:
 
     def _lap(self) -> float:
         """Return the seconds since the last call."""
-        last, self._lap_time = self._lap_time, self.clock()
-        return self._lap_time - last
+        last, self._lap_start_time = self._lap_start_time, self.clock()
+        return self._lap_start_time - last
 
 
 class TimedReport:

@@ -15,7 +15,7 @@ from regard.viz.html_page import document
 from regard.viz.svg_heatmap import FONTS, GRAY, INK
 
 CELL, GAP, MARGIN = 14, 16, 12
-FONT_SIZE, LETTER_WIDTH, MAX_LABEL = 11, 6.6, 16
+FONT_SIZE, LETTER_WIDTH, MAX_LABEL_CELLS = 11, 6.6, 16
 HEADING_HEIGHT = 18
 MIN_DRAWN_WEIGHT = 0.02
 """Weights below this look the same as zero and are not drawn."""
@@ -24,7 +24,7 @@ MIN_DRAWN_WEIGHT = 0.02
 def to_grid_svg(heads: AttentionHeads, lines: Sequence[str] = ()) -> str:
     """Draw all heads below the lines and above the caption."""
     source, target = (
-        [fit(visible_token(token), MAX_LABEL) for token in tokens]
+        [fit(visible_token(token), MAX_LABEL_CELLS) for token in tokens]
         for tokens in (heads.source, heads.target)
     )
     left = MARGIN + LETTER_WIDTH * max(map(cell_len, target), default=0) + 8

@@ -28,7 +28,7 @@ CELL_INCHES = 0.4
 
 GRID_CELL_INCHES = 0.12
 MAX_INCHES = 60
-MAX_LABEL, MAX_HORIZONTAL = 24, 3
+MAX_LABEL_CELLS, MAX_HORIZONTAL_LABEL_CELLS = 24, 3
 DPI = 160
 """Dots per inch of a PNG."""
 
@@ -42,7 +42,7 @@ def to_image(
     """Draw the weights as colored cells with percentages; the same weights are the same bytes."""
     sides = alignment.source, alignment.target
     source, target = (
-        [fit(visible_token(token), MAX_LABEL) for token in tokens] for tokens in sides
+        [fit(visible_token(token), MAX_LABEL_CELLS) for token in tokens] for tokens in sides
     )
     title = [arrow_heading(line) for line in lines]
 
@@ -62,7 +62,7 @@ def to_grid_image(
     """Draw every layer and head as a small heatmap, a row for each layer."""
     sides = heads.source, heads.target
     source, target = (
-        [fit(visible_token(token), MAX_LABEL) for token in tokens] for tokens in sides
+        [fit(visible_token(token), MAX_LABEL_CELLS) for token in tokens] for tokens in sides
     )
     title, caption = arrow_heading(*lines), heads.caption.replace(", in percent", "")
 
@@ -94,7 +94,7 @@ def plot(
         raise InputError(messages.matplotlib_missing("plot")) from error
     sides = alignment.source, alignment.target
     source, target = (
-        [fit(visible_token(token), MAX_LABEL) for token in tokens] for tokens in sides
+        [fit(visible_token(token), MAX_LABEL_CELLS) for token in tokens] for tokens in sides
     )
     title = [arrow_heading(line) for line in lines]
     everything = "".join((*source, *target, *title, caption))
@@ -164,7 +164,7 @@ def _draw_cells(axes: "Axes", alignment: Alignment) -> None:
 
 def _draw_labels(axes: "Axes", source: Sequence[str], target: Sequence[str]) -> None:
     """Write the tokens literally: a dollar sign starts no formula."""
-    is_rotated = max(map(cell_len, source), default=0) > MAX_HORIZONTAL
+    is_rotated = max(map(cell_len, source), default=0) > MAX_HORIZONTAL_LABEL_CELLS
     style: dict[str, Any] = {"rotation": 45, "ha": "left", "rotation_mode": "anchor"}
     axes.set_xticks([n + 0.5 for n in range(len(source))])
     axes.set_xticklabels(source, parse_math=False, **(style if is_rotated else {}))

@@ -9,7 +9,7 @@ from regard.viz.alignment import Alignment
 from regard.viz.run_data import Entry, RunData, attention_of, sample_of
 from regard.viz.svg_thumbnail import thumbnail
 
-MAX_MOMENTS, MAX_SAMPLES, MAX_WORST = 8, 30, 20
+MAX_VALIDATIONS, MAX_SAMPLES, MAX_WORST = 8, 30, 20
 """Maximum numbers of pictures of the fixed line, of samples, and of worst lines."""
 
 MAX_CHARACTERS = 300
@@ -25,7 +25,9 @@ def fixed_line(run: RunData) -> str:
     if not validations:
         return ""
     first = validations[0]["watched"]
-    figures = "".join(_moment(entry) for entry in evenly_spaced(validations, MAX_MOMENTS))
+    figures = "".join(
+        _validation_figure(entry) for entry in select_evenly_spaced(validations, MAX_VALIDATIONS)
+    )
     return (
         "<section><h2>One line during training</h2>"
         f'<p dir="auto">{text(first["source"])}</p>'
@@ -34,7 +36,7 @@ def fixed_line(run: RunData) -> str:
     )
 
 
-def _moment(entry: Entry) -> str:
+def _validation_figure(entry: Entry) -> str:
     sample = entry["watched"]
     alignment = attention_of(sample)
     name = f"line, update {entry['step']:,}"
@@ -46,7 +48,7 @@ def _moment(entry: Entry) -> str:
     )
 
 
-def evenly_spaced(entries: Sequence[Entry], most: int) -> list[Entry]:
+def select_evenly_spaced(entries: Sequence[Entry], most: int) -> list[Entry]:
     """Select at most so many entries at equal distances, including the first and the last."""
     if len(entries) <= most:
         return list(entries)

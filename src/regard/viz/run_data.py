@@ -62,9 +62,9 @@ def read_run(folder: Path) -> RunData:
     return RunData(
         name=folder.absolute().name,
         settings=_toml(folder / "settings.toml", problems),
-        updates=_sorted_by_step(log, "loss", "rate", "tokens"),
-        validations=_sorted_by_step(log, "score", "best"),
-        throughput=_sorted_by_step(
+        updates=_sort_by_step(log, "loss", "rate", "tokens"),
+        validations=_sort_by_step(log, "score", "best"),
+        throughput=_sort_by_step(
             _entries(_throughput_log(folder), problems), "tokens_per_second", "seconds"
         ),
         lines=[
@@ -176,7 +176,7 @@ def _dict_in(tree: Entry, name: str) -> Entry:
     return part if isinstance(part, dict) else {}
 
 
-def _sorted_by_step(entries: list[Entry], *names: str) -> list[Entry]:
+def _sort_by_step(entries: list[Entry], *names: str) -> list[Entry]:
     """Return the entries that have these numbers, in the order of updates."""
     whole = [x for x in entries if _has_numbers(x, "step", *names) and x["step"] >= 1]
     return sorted(whole, key=lambda entry: entry["step"])

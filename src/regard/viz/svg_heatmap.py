@@ -22,8 +22,8 @@ CELL_WIDTH, CELL_HEIGHT = 36, 26
 FONT_SIZE, LETTER_WIDTH = 14, 8.4
 """Font size, and the assumed width of one terminal cell of text."""
 
-MARGIN, MIN_WIDTH, MAX_LABEL = 12, 420, 24
-MAX_HORIZONTAL, LABEL_ANGLE = 4, -45
+MARGIN, MIN_WIDTH, MAX_LABEL_CELLS = 12, 420, 24
+MAX_HORIZONTAL_LABEL_CELLS, LABEL_ANGLE = 4, -45
 """Source labels up to this many cells are horizontal; longer ones are rotated."""
 
 FONTS = "'Noto Sans','Noto Sans CJK SC','Noto Naskh Arabic',system-ui,sans-serif"
@@ -45,7 +45,7 @@ class _Layout(NamedTuple):
 def to_svg(alignment: Alignment, lines: Sequence[str] = (), caption: str = ATTENTION) -> str:
     """Draw the weights as colored cells with percentages, below the lines and above a caption."""
     source, target = (
-        [fit(visible_token(token), MAX_LABEL) for token in tokens]
+        [fit(visible_token(token), MAX_LABEL_CELLS) for token in tokens]
         for tokens in (alignment.source, alignment.target)
     )
     title = arrow_heading(*lines)
@@ -86,7 +86,7 @@ def _lay_out(
 ) -> _Layout:
     left = MARGIN + LETTER_WIDTH * max(map(cell_len, target), default=0) + 8
     longest = max(map(cell_len, source), default=0)
-    angle = 0 if longest <= MAX_HORIZONTAL else LABEL_ANGLE
+    angle = 0 if longest <= MAX_HORIZONTAL_LABEL_CELLS else LABEL_ANGLE
     turned = angle * pi / 180
     risen = FONT_SIZE + 8 + LETTER_WIDTH * longest * -sin(turned)
     # rotated labels may extend beyond the last column

@@ -71,7 +71,7 @@ def render(alignment: Alignment, *, color: int, width: int | None = None) -> str
     if left_out := len(source) - len(columns):
         lines.append(f"… {left_out} more column{'s' if left_out > 1 else ''}")
     lines += [*_legend("columns", columns, width), *_legend("rows", rows, width)]
-    lines += ["", _color_key(color)] if rows and columns else []
+    lines += ["", _color_legend(color)] if rows and columns else []
     return "\n".join(line.rstrip() for line in lines)
 
 
@@ -122,7 +122,7 @@ def _legend(what: str, labels: Sequence[Label], width: int) -> Iterator[str]:
         yield line
 
 
-def _color_key(color: int) -> str:
+def _color_legend(color: int) -> str:
     """Return the key of the colors or shades."""
     weights = [index / (len(SHADES) - 1) for index in range(len(SHADES))]
     if color:

@@ -76,11 +76,11 @@ def _head(run: RunData) -> str:
 def _facts(run: RunData) -> Iterator[tuple[str, str]]:
     train = run.settings.get("train")
     max_steps = train.get("max_steps") if isinstance(train, dict) else None
-    out_of = f" of at most {max_steps:,}" if isinstance(max_steps, int) else ""
+    max_steps_text = f" of at most {max_steps:,}" if isinstance(max_steps, int) else ""
     if run.finished:
-        yield "state", f"finished after {run.step:,} updates{out_of}"
+        yield "state", f"finished after {run.step:,} updates{max_steps_text}"
     elif run.step:
-        yield "state", f"not finished: update {run.step:,}{out_of}"
+        yield "state", f"not finished: update {run.step:,}{max_steps_text}"
     else:
         yield "state", "no update is logged yet"
     if run.validations:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from regard.data.unusual_characters import KINDS, script_of, unusual_characters_in
+from regard.data.unusual_characters import KINDS, find_unusual_characters, script_of
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ from regard.data.unusual_characters import KINDS, script_of, unusual_characters_
     ],
 )
 def test_a_line_is_searched_for_unusual_characters(text, expected):
-    assert dict(unusual_characters_in(text)) == expected
+    assert dict(find_unusual_characters(text)) == expected
     assert expected.keys() <= KINDS.keys()
 
 
@@ -52,7 +52,7 @@ def test_a_line_is_searched_for_unusual_characters(text, expected):
     ],
 )
 def test_a_word_in_two_alphabets_is_reported_and_a_line_is_not(text, word):
-    assert dict(unusual_characters_in(text)).get("mixed") == word
+    assert dict(find_unusual_characters(text)).get("mixed") == word
 
 
 def test_a_letter_knows_its_script():

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from regard import kernels
-from regard.kernels.cpu.dropout import LEVELS, dropout
+from regard.kernels.cpu.dropout import NUM_LEVELS, dropout
 from regard.kernels.dispatch import Call
 from regard.nn.dropout import Dropout
 
@@ -17,7 +17,7 @@ def test_a_fraction_is_dropped_and_the_rest_is_scaled(p, dtype):
     y = dropout(x, p=p)
     share = float((y == 0).double().mean())
     # five standard deviations of the mean of so many draws
-    assert abs(share - p) < 5 * (p * (1 - p) / x.numel()) ** 0.5 + 1 / LEVELS
+    assert abs(share - p) < 5 * (p * (1 - p) / x.numel()) ** 0.5 + 1 / NUM_LEVELS
     nonzero = y[y != 0]
     torch.testing.assert_close(nonzero, torch.full_like(nonzero, 1 / (1 - p)), rtol=1e-2, atol=0)
     assert y.dtype == dtype

@@ -9,7 +9,7 @@ import pytest
 
 from regard.config.settings import TrainConfig
 from regard.training.learning_rate_schedule import learning_rate
-from regard.training.plan import MIN_SOURCES, Pace, TrainingPlan, evenly_spaced, make_plan
+from regard.training.plan import MIN_SOURCES, Pace, TrainingPlan, make_plan, select_evenly_spaced
 
 AUTOMATIC = {"warmup_steps", "validate_every", "save_every", "report_every"}
 CONFIG = TrainConfig(
@@ -123,5 +123,5 @@ def test_a_plan_survives_json_and_anything_else_is_refused():
 
 
 def test_sources_that_are_left_out_are_spread_evenly():
-    assert evenly_spaced(range(10), 5) == [0, 2, 4, 6, 8]
-    assert evenly_spaced(range(3), 7) == [0, 1, 2]
+    assert select_evenly_spaced(range(10), 5) == [0, 2, 4, 6, 8]
+    assert select_evenly_spaced(range(3), 7) == [0, 1, 2]

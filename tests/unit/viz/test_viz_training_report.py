@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from regard.errors import DataError
 from regard.viz.report_charts import Chart, downsample, draw_chart, ticks
-from regard.viz.report_samples import evenly_spaced
+from regard.viz.report_samples import select_evenly_spaced
 from regard.viz.run_data import attention_of, read_run
 from regard.viz.training_report import to_report
 
@@ -255,8 +255,8 @@ def test_samples_are_drawn_with_their_attention(tmp_path):
 
 
 def test_moments_are_spread_from_first_to_last():
-    assert evenly_spaced(list(range(100)), 8) == [0, 14, 28, 42, 57, 71, 85, 99]
-    assert evenly_spaced([1, 2], 8) == [1, 2]
+    assert select_evenly_spaced(list(range(100)), 8) == [0, 14, 28, 42, 57, 71, 85, 99]
+    assert select_evenly_spaced([1, 2], 8) == [1, 2]
 
 
 def test_a_report_loads_and_runs_nothing(tmp_path):
