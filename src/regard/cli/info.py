@@ -80,18 +80,18 @@ def _rows(saved: "SavedModel") -> Iterator[str]:
     scores = summary.pop("scores", [])
     examples = summary.pop("examples", [])
     for name, value in (_facts(saved) | summary).items():
-        yield f"{name.replace('_', ' '):<16}{_printable(value)}"
+        yield f"{name.replace('_', ' '):<16}{_format_value(value)}"
     for example in examples:
         pair = f"{example['source']} → {example['target']}"
-        yield f"{'example':<16}{_printable(pair)}"
+        yield f"{'example':<16}{_format_value(pair)}"
     for score in scores:
         name, signature = str(score["name"]), str(score["signature"])
         value = f"{score['value']:.2f}  {meaning(name, signature)}"
-        yield f"{_printable(label(name)):<{max(16, len(label(name)) + 2)}}{value.rstrip()}"
-        yield f"{'':<16}{_printable(signature)}"
+        yield f"{_format_value(label(name)):<{max(16, len(label(name)) + 2)}}{value.rstrip()}"
+        yield f"{'':<16}{_format_value(signature)}"
 
 
-def _printable(value: object) -> str:
+def _format_value(value: object) -> str:
     """Format a value; control characters of a foreign file must not reach the terminal."""
     text = f"{value:,}" if type(value) is int else str(value)
     return text if text.isprintable() else repr(text)

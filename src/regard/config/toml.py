@@ -134,7 +134,9 @@ class _TreeReader:
     def fill(self, place: Place, tree: Tree) -> Any:
         """Build a section of a known class; collect the problems of its own checks too."""
         hints, values = types_of(place.section), {}
-        self.problems += [_unknown(place, name, tree[name]) for name in tree if name not in hints]
+        self.problems += [
+            _unknown_setting_problem(place, name, tree[name]) for name in tree if name not in hints
+        ]
         for field in fields(place.section):
             hint, name = hints[field.name], _dotted(place.path, field.name)
             if field.name in tree:
@@ -179,7 +181,7 @@ class _TreeReader:
             self.problems.append(messages.missing_section(name))
 
 
-def _unknown(place: Place, name: str, value: Any) -> str:
+def _unknown_setting_problem(place: Place, name: str, value: Any) -> str:
     """Say that a setting is unknown, and where one of the same or a similar name is."""
     noun = "section" if isinstance(value, dict) else "setting"
     full_name = _dotted(place.path, name)
@@ -197,11 +199,11 @@ def _unknown(place: Place, name: str, value: Any) -> str:
 @cache
 def _places_by_name() -> dict[str, list[Place]]:
     """Return, for the name of each setting, every section that has it."""
-    by_name: dict[str, list[Place]] = {}
+    places_by_name: dict[str, list[Place]] = {}
     for place in places():
         for name in [*types_of(place.section), *(["kind"] if place.kind else [])]:
-            by_name.setdefault(name, []).append(place)
-    return by_name
+            places_by_name.setdefault(name, []).append(place)
+    return places_by_name
 
 
 def _is_section(hint: Any) -> bool:

@@ -80,9 +80,11 @@ class BahdanauDecoder(Decoder[RecurrentState, Memory]):
         forced_weights: Float[Tensor, "B L H S"] | None = None,
         need_weights: bool = True,
     ) -> tuple[RecurrentState, DecoderStep]:
-        forced = None if forced_weights is None else forced_weights[:, None]
+        step_forced_weights = None if forced_weights is None else forced_weights[:, None]
         query = state.output[:, None]
-        contexts, weights = attend(self.attention, query, memory, state, forced, need_weights)
+        contexts, weights = attend(
+            self.attention, query, memory, state, step_forced_weights, need_weights
+        )
         c = contexts[:, 0]
         output, layers = self.stack.step(torch.cat([previous, c], dim=-1), state.layers)
         coverage = updated_coverage(state, weights)

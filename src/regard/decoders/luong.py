@@ -146,11 +146,10 @@ class LuongDecoder(Decoder[RecurrentState, Memory]):
         assert cell.op is not None  # noqa: S101
         score, keys = score_parameters(self.attention, memory.keys)
         # weights sum to 1, so a bias can be pooled; if nothing is visible, only the bias remains
-        nothing_visible = ~memory.mask.any(dim=1, keepdim=True)
-        values = memory.values.masked_fill(nothing_visible[..., None], 0.0)
+        fully_masked = ~memory.mask.any(dim=1, keepdim=True)
+        values = memory.values.masked_fill(fully_masked[..., None], 0.0)
         mask = memory.mask | (
-            nothing_visible
-            & (torch.arange(memory.mask.shape[1], device=nothing_visible.device) == 0)
+            fully_masked & (torch.arange(memory.mask.shape[1], device=fully_masked.device) == 0)
         )
         outputs, weights, h, c = kernels.move_then_look(
             kernels.linear(previous, W_y, bias=cell.W.bias),
@@ -166,7 +165,7 @@ class LuongDecoder(Decoder[RecurrentState, Memory]):
             F=F,
             R=R,
         )
-        weights = weights.masked_fill(nothing_visible[..., None], 0.0)
+        weights = weights.masked_fill(fully_masked[..., None], 0.0)
         old_outputs = torch.cat([state.output[:, None], outputs[:, :-1]], dim=1)
         state = RecurrentState(
             state.position + previous.shape[1], (HiddenState(h, c),), outputs[:, -1]

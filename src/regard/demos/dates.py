@@ -121,9 +121,13 @@ def days(years: Iterable[int] = YEARS) -> list[date]:
 def split(seed: int = 1) -> Split:
     """Draw the held-out days; all others are for training."""
     all_days = days()
-    shuffled = tuple(Random(f"days {seed}").sample(all_days, len(all_days)))
+    shuffled_days = tuple(Random(f"days {seed}").sample(all_days, len(all_days)))
     held_out = NUM_TEST_DAYS + NUM_DEV_DAYS
-    return Split(shuffled[held_out:], shuffled[NUM_TEST_DAYS:held_out], shuffled[:NUM_TEST_DAYS])
+    return Split(
+        shuffled_days[held_out:],
+        shuffled_days[NUM_TEST_DAYS:held_out],
+        shuffled_days[:NUM_TEST_DAYS],
+    )
 
 
 def pairs(seed: int = 1) -> list[tuple[str, str]]:
@@ -156,10 +160,10 @@ def accuracy(rows: Iterable[DatePair], outputs: Mapping[str, str]) -> dict[tuple
 
     `outputs` holds the output for each source line.
     """
-    correct: dict[tuple[str, str], list[bool]] = defaultdict(list)
+    is_correct_by_form: dict[tuple[str, str], list[bool]] = defaultdict(list)
     for row in rows:
-        correct[row.locale, row.format].append(outputs[row.source] == row.target)
-    return {form: 100 * sum(answers) / len(answers) for form, answers in correct.items()}
+        is_correct_by_form[row.locale, row.format].append(outputs[row.source] == row.target)
+    return {form: 100 * sum(answers) / len(answers) for form, answers in is_correct_by_form.items()}
 
 
 def settings(seed: int = 1) -> Settings:

@@ -31,8 +31,8 @@ class RecurrentEncoder(Encoder):
     def forward(self, embedded: Float[Tensor, "B S E"], mask: Bool[Tensor, "B S"]) -> EncoderOutput:
         zero = embedded.new_zeros(embedded.shape[0], self.stack.hidden_size)
         x = reverse(embedded, mask) if self.reversed_source else embedded
-        initial = tuple(cell.state_with_output(zero) for cell in self.stack.layers)
-        h, states = self.stack.scan(x, initial, mask)
+        initial_state = tuple(cell.state_with_output(zero) for cell in self.stack.layers)
+        h, states = self.stack.scan(x, initial_state, mask)
         h = reverse(h, mask) if self.reversed_source else h
         return EncoderOutput(h, h, mask, states[-1].h, states)
 

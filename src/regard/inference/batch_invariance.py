@@ -18,7 +18,7 @@ from regard.inference.step_decoder import StepDecoder
 from regard.models.seq2seq import ModelOutput
 from regard.special_tokens import PAD
 
-PADDING_STEP = 8
+LENGTH_MULTIPLE = 8
 
 
 def padded_length(length: int, limit: int | None = None) -> int:
@@ -27,7 +27,7 @@ def padded_length(length: int, limit: int | None = None) -> int:
     Multiples of 8 up to 64, of 16 up to 128, and so on: there is little padding, and enough lines
     of one length to fill a batch.
     """
-    step = PADDING_STEP
+    step = LENGTH_MULTIPLE
     while length > 8 * step:
         step *= 2
     padded = max(1, -(-length // step)) * step
@@ -84,12 +84,12 @@ class TiledBatch:
     ) -> tuple["TiledBatch", Float[Tensor, "n V"], Float[Tensor, "n L H S"] | None]:
         """Feed a token to each row; return log-probabilities of the next, and weights."""
         states, outputs, size = [], [], self.decoder.rows_per_call(len(tokens))
-        for call, (memory, state) in enumerate(zip(self.memories, self.states, strict=True)):
-            rows = slice(call * size, (call + 1) * size)
+        for call_index, (memory, state) in enumerate(zip(self.memories, self.states, strict=True)):
+            rows = slice(call_index * size, (call_index + 1) * size)
             missing = size - len(tokens[rows])
-            forced = None if forced_weights is None else _fill(forced_weights[rows], missing)
+            forced = None if forced_weights is None else _fill_tile(forced_weights[rows], missing)
             state, step = self.decoder.step(
-                state, _fill(tokens[rows], missing), memory, forced_weights=forced
+                state, _fill_tile(tokens[rows], missing), memory, forced_weights=forced
             )
             states.append(state)
             log_probs = step.logits.float().log_softmax(dim=-1)
@@ -109,17 +109,17 @@ class TiledBatch:
         states = self._gather(_join(self.states), rows)
         size = self.decoder.rows_per_call(len(rows))
         memories = [
-            self._memory(call, source_rows[first : first + size], size)
-            for call, first in enumerate(range(0, len(rows), size))
+            self._memory(call_index, source_rows[first : first + size], size)
+            for call_index, first in enumerate(range(0, len(rows), size))
         ]
         return TiledBatch(self.decoder, self.sources, source_rows, memories, states)
 
-    def _memory(self, call: int, source_rows: Int[np.ndarray, "r"], size: int) -> Any:
+    def _memory(self, call_index: int, source_rows: Int[np.ndarray, "r"], size: int) -> Any:
         """Return the memory of one call's rows; only rows with another source are copied."""
-        first = call * size
+        first = call_index * size
         old_sources = self.source_rows[first : first + len(source_rows)]
         if len(old_sources) == len(source_rows):
-            memory, changed = self.memories[call], np.flatnonzero(source_rows != old_sources)
+            memory, changed = self.memories[call_index], np.flatnonzero(source_rows != old_sources)
             if not len(changed) and size == self.decoder.rows_per_call(len(self.source_rows)):
                 return memory
             if memory is not self.sources:
@@ -134,7 +134,7 @@ class TiledBatch:
     def _gather(self, record: Any, rows: Int[np.ndarray, "m"]) -> list[Any]:
         """Return rows of a record, a record for each call."""
         size = self.decoder.rows_per_call(len(rows))
-        index = _fill(torch.from_numpy(rows), -len(rows) % size)
+        index = _fill_tile(torch.from_numpy(rows), -len(rows) % size)
         gathered = record.gather(index.to(self.decoder.device))
         sizes = [size] * (len(index) // size)
         return list(gathered.split(sizes)) if len(sizes) > 1 else [gathered]
@@ -145,7 +145,7 @@ def _join(records: list[Any]) -> Any:
     return records[0] if len(records) == 1 else type(records[0]).join(records)
 
 
-def _fill(rows: Tensor, missing: int) -> Tensor:
+def _fill_tile(rows: Tensor, missing: int) -> Tensor:
     """Fill a tile up with copies of its first row."""
     if missing == 0:
         return rows

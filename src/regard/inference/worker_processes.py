@@ -31,12 +31,14 @@ def run_in_processes(
 ) -> Iterator[tuple[list[int], Output]]:
     """Yield each batch with its output, in any order."""
     context = get_context("fork")
-    unfinished = dict(enumerate(batches))
+    unfinished_batches = dict(enumerate(batches))
     running: dict[Any, ForkProcess] = {}
     try:
         for core in range(cores):
             receiver, sender = context.Pipe(duplex=False)
-            share = {number: unfinished[number] for number in range(core, len(batches), cores)}
+            share = {
+                number: unfinished_batches[number] for number in range(core, len(batches), cores)
+            }
             arguments = work, share, sender
             process = context.Process(target=_compute_share, args=arguments, daemon=True)
             process.start()
@@ -49,12 +51,12 @@ def run_in_processes(
                 except (EOFError, OSError):
                     running.pop(receiver).join()
                     continue
-                yield unfinished.pop(number), output
+                yield unfinished_batches.pop(number), output
     finally:
         for process in running.values():
             process.terminate()
             process.join()
-    for batch in unfinished.values():
+    for batch in unfinished_batches.values():
         yield batch, work(batch)
 
 

@@ -29,11 +29,11 @@ def scaled_dot_attention(
 
     PyTorch promises nothing for a row whose keys are all hidden. Here it sees all, and becomes 0.
     """
-    all_hidden = ~mask.any(dim=-1, keepdim=True)
+    fully_masked = ~mask.any(dim=-1, keepdim=True)
     context = functional.scaled_dot_product_attention(
-        query, keys, values, attn_mask=mask | all_hidden, dropout_p=dropout
+        query, keys, values, attn_mask=mask | fully_masked, dropout_p=dropout
     )
-    return context.masked_fill(all_hidden, 0.0)
+    return context.masked_fill(fully_masked, 0.0)
 
 
 def padded_linear(

@@ -67,8 +67,8 @@ def coverage_scores(
 
     Cost as `additive_scores`, with one more multiply-add per tanh.
     """
-    covered = coverage[..., None] * w  # [B,T,S,A]
-    return torch.tanh(query[..., :, None, :] + keys[..., None, :, :] + covered) @ v
+    coverage_term = coverage[..., None] * w  # [B,T,S,A]
+    return torch.tanh(query[..., :, None, :] + keys[..., None, :, :] + coverage_term) @ v
 
 
 def scaled_dot_attention(
@@ -172,8 +172,8 @@ def _bidirectional(
     for order, (W, U, b) in zip((times, times[::-1]), directions, strict=True):
         projected, state, states = functional.linear(x, W, b), h, {}
         for t in order:
-            new = step(projected[:, t], state, U)
-            state = states[t] = torch.where(mask[:, t, None], new, state)
+            new_state = step(projected[:, t], state, U)
+            state = states[t] = torch.where(mask[:, t, None], new_state, state)
         outputs.append(torch.stack([states[t] for t in times], dim=1))
         last_states.append(state)
     output = torch.cat(outputs, dim=-1).masked_fill(~mask[..., None], 0.0)

@@ -29,14 +29,14 @@ def word_ids(tokens: Sequence[str], words: Sequence[str]) -> list[int] | None:
     """Return the word that each token begins in, −1 for a space; None if their letters differ."""
     letters = "".join(words)
     owner = [number for number, word in enumerate(words) for _ in word]
-    numbers, position = [], 0
+    word_numbers, position = [], 0
     for token in tokens:
         text = _SPACES.sub("", token)
         if not letters.startswith(text, position):
             return None
-        numbers.append(owner[position] if text else -1)
+        word_numbers.append(owner[position] if text else -1)
         position += len(text)
-    return numbers if position == len(letters) else None
+    return word_numbers if position == len(letters) else None
 
 
 def hard_alignment(
@@ -59,8 +59,8 @@ def alignment_error_rate(
 ) -> MetricScore:
     """1 − (|A∩S| + |A∩P|) / (|A| + |S|) over all lines, in percent (Och & Ney 2003)."""
     right = total = 0
-    for predicted, gold in zip(predictions, golds, strict=True):
-        right += len(predicted & gold.sure) + len(predicted & gold.possible)
-        total += len(predicted) + len(gold.sure)
+    for predicted_links, gold in zip(predictions, golds, strict=True):
+        right += len(predicted_links & gold.sure) + len(predicted_links & gold.possible)
+        total += len(predicted_links) + len(gold.sure)
     signature = f"aer|links:most.weight.per.target.word|version:regard-{__version__}"
     return MetricScore("aer", 100 * (1 - right / max(1, total)), signature, higher_is_better=False)

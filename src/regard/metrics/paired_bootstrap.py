@@ -92,9 +92,9 @@ def _differences(a: Statistics, b: Statistics, samples: int, seed: int) -> Itera
     rows_a, rows_b = (np.array(part.rows, dtype=np.float64) for part in (a, b))
     rng = np.random.default_rng(seed)
     for _ in range(samples):
-        sample = rng.integers(len(rows_a), size=len(rows_a))
+        sample_indices = rng.integers(len(rows_a), size=len(rows_a))
         # how often each line was drawn: the sums are then one matrix product
-        draw_counts = np.bincount(sample, minlength=len(rows_a)).astype(np.float64)
+        draw_counts = np.bincount(sample_indices, minlength=len(rows_a)).astype(np.float64)
         yield b.formula((draw_counts @ rows_b).tolist()) - a.formula(
             (draw_counts @ rows_a).tolist()
         )

@@ -259,13 +259,13 @@ def _bahdanau(
 def _luong(
     model: ModelConfig, config: LuongDecoderConfig, encoder: Encoder, summary_size: int | None
 ) -> LuongDecoder:
-    fed_size = config.hidden_size if config.input_feeding else 0
+    input_feeding_size = config.hidden_size if config.input_feeding else 0
     W_c = None
     if config.attentional:
         size = config.hidden_size
         W_c = nn.Linear(encoder.value_size + size, size, bias=config.bias)
     return LuongDecoder(
-        _stack(config, model.target.size + fed_size),
+        _stack(config, model.target.size + input_feeding_size),
         _attention(config.attention, config.hidden_size, encoder.key_size),
         _initial_state(config.initial_state, summary_size, config.hidden_size, config.num_layers),
         context_size=encoder.value_size,

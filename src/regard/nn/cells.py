@@ -88,7 +88,7 @@ class ElmanCell(Cell):
         self, x: Float[Tensor, "B T I"], state: HiddenState, mask: Bool[Tensor, "B T"]
     ) -> tuple[Float[Tensor, "B T D"], HiddenState]:
         h = kernels.elman_scan(x, state.h, W=self.W.weight, U=self.U.weight, b=self.W.bias)
-        return _zero_padding(h, mask), HiddenState(last_visible(h, mask, state.h))
+        return _zero_out_padding(h, mask), HiddenState(last_visible(h, mask, state.h))
 
 
 @final
@@ -141,7 +141,7 @@ class GRUCell(Cell):
     ) -> tuple[Float[Tensor, "B T D"], HiddenState]:
         scan = kernels.gru_after_scan if self.reset_after else kernels.gru_before_scan
         h = scan(x, state.h, W=self.W.weight, U=self.U.weight, b=self.W.bias)
-        return _zero_padding(h, mask), HiddenState(last_visible(h, mask, state.h))
+        return _zero_out_padding(h, mask), HiddenState(last_visible(h, mask, state.h))
 
 
 @final
@@ -179,7 +179,7 @@ class LSTMCell(Cell):
         assert state.c is not None  # noqa: S101
         W, U, b = self.W.weight, self.U.weight, self.W.bias
         h, c = kernels.lstm_scan(x, state.h, c=state.c, mask=mask, W=W, U=U, b=b)
-        return _zero_padding(h, mask), HiddenState(last_visible(h, mask, state.h), c)
+        return _zero_out_padding(h, mask), HiddenState(last_visible(h, mask, state.h), c)
 
 
 def bidirectional_op(forward: Cell, backward: Cell) -> str | None:
@@ -217,5 +217,7 @@ def scan_both(
     )
 
 
-def _zero_padding(h: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
+def _zero_out_padding(
+    h: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]
+) -> Float[Tensor, "B T D"]:
     return h.masked_fill(~mask[..., None], 0.0)

@@ -77,10 +77,10 @@ class RecurrentStack(nn.Module):
             x = self.dropout(x) if layer else x
             if self.backward_cells:
                 backward = self.backward_layers[layer]
-                h, last = scan_both(self.layers[layer], backward, x, state, mask)
+                h, last_state = scan_both(self.layers[layer], backward, x, state, mask)
             else:
-                h, last = self.layers[layer].scan(x, state, mask)
-            last_states.append(last)
+                h, last_state = self.layers[layer].scan(x, state, mask)
+            last_states.append(last_state)
             x = self._add_residual(h, x, layer)
         return x, tuple(last_states)
 

@@ -24,7 +24,7 @@ _LINK = re.compile(r"(\d+)([-p])(\d+)")
 
 def read_gold_alignments(path: Path) -> tuple[list[GoldAlignment], int]:
     """Read `source words<TAB>target words<TAB>links`; also count links past the end of a line."""
-    golds, num_out_of_range = [], 0
+    golds, num_skipped_links = [], 0
     for number, line in read_lines(str(path)):
         columns = line.split("\t")
         if len(columns) != 3:
@@ -37,10 +37,10 @@ def read_gold_alignments(path: Path) -> tuple[list[GoldAlignment], int]:
             problem = messages.no_link(wrong[0]) if wrong else messages.BLANK_SIDE
             raise DataError(str(path), number, problem)
         inside = [x for x in links if 0 <= x[1] < len(source) and 0 <= x[2] < len(target)]
-        num_out_of_range += len(links) - len(inside)
+        num_skipped_links += len(links) - len(inside)
         sure = frozenset((i, j) for kind, i, j in inside if kind == "-")
         golds.append(GoldAlignment(source, target, sure, frozenset((i, j) for _, i, j in inside)))
-    return golds, num_out_of_range
+    return golds, num_skipped_links
 
 
 def evaluate_alignments(
@@ -52,12 +52,12 @@ def evaluate_alignments(
     """Decode every target by force, and score the attention."""
     if translator.models[0].attention_shape is None:
         raise ConfigError("evaluate", [messages.NO_ATTENTION])
-    predicted = []
+    predictions = []
     for number, gold in enumerate(golds, start=1):
-        predicted.append(_predict_links(translator, gold, path, number))
+        predictions.append(_predict_links(translator, gold, path, number))
         if progress is not None:
             progress(1)
-    return alignment_error_rate(predicted, golds)
+    return alignment_error_rate(predictions, golds)
 
 
 def _predict_links(

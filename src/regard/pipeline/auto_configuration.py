@@ -61,7 +61,7 @@ class AutoConfiguration:
 
 def auto_configure(
     profile: CorpusProfile,
-    explicit: Tree,
+    explicit_settings: Tree,
     name: str | None = None,
     *,
     paper: bool = False,
@@ -71,10 +71,15 @@ def auto_configure(
 
     On a GPU, models are wider and train for longer in the same time.
     """
-    if non_sections := [section for section in explicit if not isinstance(explicit[section], dict)]:
-        section_problems = [messages.not_a_section(x, explicit[x]) for x in non_sections]
+    if non_sections := [
+        section for section in explicit_settings if not isinstance(explicit_settings[section], dict)
+    ]:
+        section_problems = [messages.not_a_section(x, explicit_settings[x]) for x in non_sections]
         raise ConfigError("settings", section_problems)
-    tree = {section: dict(explicit.get(section, {})) for section in (*SECTIONS, *explicit)}
+    tree = {
+        section: dict(explicit_settings.get(section, {}))
+        for section in (*SECTIONS, *explicit_settings)
+    }
     reasons = [
         setting
         for section, rules in (("text", text_rules), ("data", _data_rules))
@@ -99,9 +104,11 @@ def auto_configure(
             reasons.append(AutoSetting("model.encoder.num_layers", 2, reason))
     problems: list[str] = []
     if name is not None:
-        automatic, sizes = _automatic_sizes(profile, tree, name, paper=paper, on_gpu=on_gpu)
-        model_section = _ModelSection(preset(name), automatic, parts, model)
-        reasons += sizes
+        automatic_sizes, size_reasons = _automatic_sizes(
+            profile, tree, name, paper=paper, on_gpu=on_gpu
+        )
+        model_section = _ModelSection(preset(name), automatic_sizes, parts, model)
+        reasons += size_reasons
         problems += model_section.problems()
         tree["model"] = model_section.tree()
     reasons += _fill(tree, "train", _train_rules(profile, tree, on_gpu))
@@ -109,9 +116,9 @@ def auto_configure(
     return AutoConfiguration(_settings(tree, problems), name, tuple(reasons))
 
 
-def will_use_gpu(explicit: Tree) -> bool:
+def will_use_gpu(explicit_settings: Tree) -> bool:
     """Whether training will run on a GPU; a missing one is refused later."""
-    device = str(section_of(explicit, "train").get("device", "auto"))
+    device = str(section_of(explicit_settings, "train").get("device", "auto"))
     return device.startswith("cuda") or (device == "auto" and torch.cuda.is_available())
 
 
@@ -178,38 +185,46 @@ class _ModelSection:
     """The [model] of a preset: automatic or published sizes, overridden by explicit settings."""
 
     make: Callable[..., ModelConfig]
-    automatic: Tree
+    automatic_sizes: Tree
     parts: Tree
-    explicit: Tree
+    explicit_settings: Tree
 
     @property
     def sizes(self) -> Tree:
         """Explicit settings that are arguments of the preset; the others override its result."""
         arguments = inspect.signature(self.make).parameters
-        return {key: value for key, value in self.explicit.items() if key in arguments}
+        return {key: value for key, value in self.explicit_settings.items() if key in arguments}
 
     @property
     def misspelled(self) -> dict[str, str]:
         """Unknown explicit settings, each with the argument of the preset that it resembles."""
         arguments = list(inspect.signature(self.make).parameters)
-        unknown = [key for key in self.explicit if key not in [*arguments, *types_of(ModelConfig)]]
-        near = {key: get_close_matches(key, arguments, n=1) for key in unknown}
+        unknown_settings = [
+            key for key in self.explicit_settings if key not in [*arguments, *types_of(ModelConfig)]
+        ]
+        near = {key: get_close_matches(key, arguments, n=1) for key in unknown_settings}
         return {key: matches[0] for key, matches in near.items() if matches}
 
     def tree(self) -> Tree:
         """Return the complete section; automatic sizes replace explicit ones that are refused."""
-        sizes = self.automatic if self.problems() else self.automatic | self.sizes
+        sizes = self.automatic_sizes if self.problems() else self.automatic_sizes | self.sizes
         section = merge_trees(to_tree(Settings(model=self.make(**sizes)))["model"], self.parts)
         sizes_and_typos = self.sizes.keys() | self.misspelled.keys()
-        overrides = {k: v for k, v in self.explicit.items() if k not in sizes_and_typos}
+        overrides = {
+            name: v for name, v in self.explicit_settings.items() if name not in sizes_and_typos
+        }
         return merge_trees(section, overrides)
 
     def problems(self) -> list[str]:
         """Say what is wrong with each size by itself, otherwise with all of them together."""
         misspelled = self.misspelled.items()
-        size_problems = [unknown_setting(f"model.{k}", [f"model.{x}"]) for k, x in misspelled]
-        size_problems += [p for k, x in self.sizes.items() for p in self._size_problems(k, x)]
-        return size_problems or [f"model: {p}" for p in self._preset_problems(self.sizes)]
+        size_problems = [unknown_setting(f"model.{name}", [f"model.{x}"]) for name, x in misspelled]
+        size_problems += [
+            problem for name, x in self.sizes.items() for problem in self._size_problems(name, x)
+        ]
+        return size_problems or [
+            f"model: {problem}" for problem in self._preset_problems(self.sizes)
+        ]
 
     def _size_problems(self, key: str, value: Any) -> list[str]:
         hint = get_type_hints(self.make)[key]
@@ -219,11 +234,14 @@ class _ModelSection:
             return [wrong_value(f"model.{key}", printable(value), must_be(hint))]
         # a part may name the setting differently
         problems = self._preset_problems({key: value})
-        return [f"model.{p}" if p.startswith(f"{key} ") else f"model.{key}: {p}" for p in problems]
+        return [
+            f"model.{problem}" if problem.startswith(f"{key} ") else f"model.{key}: {problem}"
+            for problem in problems
+        ]
 
     def _preset_problems(self, sizes: Tree) -> tuple[str, ...]:
         try:
-            self.make(**{**self.automatic, **sizes})
+            self.make(**{**self.automatic_sizes, **sizes})
         except ConfigError as error:
             return error.problems
         return ()

@@ -137,9 +137,16 @@ def check_same_run(
 
 
 def _check_environment(
-    old: dict[str, Any], new: dict[str, Any], allowed: bool, folder: str
+    old_environment: dict[str, Any], current_environment: dict[str, Any], allowed: bool, folder: str
 ) -> None:
-    other = [name for name in new if old.get(name) != new[name]]
+    other = [
+        name
+        for name in current_environment
+        if old_environment.get(name) != current_environment[name]
+    ]
     if other and not allowed:
-        problems = [messages.changed_environment(name, old.get(name), new[name]) for name in other]
+        problems = [
+            messages.changed_environment(name, old_environment.get(name), current_environment[name])
+            for name in other
+        ]
         raise ConfigError(folder, problems)

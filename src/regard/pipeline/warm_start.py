@@ -52,19 +52,21 @@ class WarmStart:
 
     def complete_settings(self, settings: Tree) -> Tree:
         """Fill in the model's own [text], [data] and [model], and a lower learning rate."""
-        own = to_tree(self.saved.settings)
+        saved_tree = to_tree(self.saved.settings)
         tree: dict[str, Any] = {**settings}
-        for section, own_section in (("text", own["text"]), ("data", own["data"])):
+        for section, saved_section in (("text", saved_tree["text"]), ("data", saved_tree["data"])):
             explicit = settings.get(section, {})
             if isinstance(explicit, dict):
-                tree[section] = {**own_section, **explicit}
+                tree[section] = {**saved_section, **explicit}
         if isinstance(settings.get("model", {}), dict):
-            tree["model"] = merge_trees(own["model"], settings.get("model", {}))
+            tree["model"] = merge_trees(saved_tree["model"], settings.get("model", {}))
         train = settings.get("train", {})
         if isinstance(train, dict):
-            train_defaults = {"learning_rate": LEARNING_RATE_FACTOR * own["train"]["learning_rate"]}
+            train_defaults = {
+                "learning_rate": LEARNING_RATE_FACTOR * saved_tree["train"]["learning_rate"]
+            }
             tree["train"] = train_defaults | train
-        _check_text(tree, own)
+        _check_text(tree, saved_tree)
         return tree
 
     def check_model(self, settings: Settings) -> None:

@@ -41,14 +41,14 @@ def search(
 ) -> list[list[Hypothesis]]:
     """Return the best hypotheses of each line, best first, in the order of the requests."""
     _check(models, requests, options)
-    decoders = [prepare_for_inference(model).decoder for model in models]
+    step_decoders = [prepare_for_inference(model).decoder for model in models]
     lengths = [len(request.source) for request in requests]
-    device = decoders[0].device
+    device = step_decoders[0].device
     # lines that do not fill a tile are not worth a core
-    min_lines = max(1, decoders[0].tile_rows // options.config.beam_size)
+    min_lines = max(1, step_decoders[0].tile_rows // options.config.beam_size)
 
     def search_batch(numbers: list[int]) -> list[list[Hypothesis]]:
-        return _search_in_memory(decoders, [requests[number] for number in numbers], options)
+        return _search_in_memory(step_decoders, [requests[number] for number in numbers], options)
 
     hypotheses: list[list[Hypothesis]] = [[] for _ in requests]
     batches = batches_by_length(lengths, options.config.batch_size, min_lines, device)
@@ -74,12 +74,12 @@ def _check(
 
 
 def _search_in_memory(
-    decoders: Sequence[StepDecoder], requests: list[SearchRequest], options: SearchOptions
+    step_decoders: Sequence[StepDecoder], requests: list[SearchRequest], options: SearchOptions
 ) -> list[list[Hypothesis]]:
     """Search a batch; divide it in halves if it does not fit into memory."""
     try:
         with torch.inference_mode():
-            return _BeamSearch(decoders, requests, options).run()
+            return _BeamSearch(step_decoders, requests, options).run()
     except (MemoryError, RuntimeError) as error:
         if not _is_out_of_memory(error):
             raise
@@ -89,8 +89,8 @@ def _search_in_memory(
         raise InputError(messages.out_of_memory(length, beam_size))
     half = len(requests) // 2
     first, second = requests[:half], requests[half:]
-    return _search_in_memory(decoders, first, options) + _search_in_memory(
-        decoders, second, options
+    return _search_in_memory(step_decoders, first, options) + _search_in_memory(
+        step_decoders, second, options
     )
 
 
@@ -117,16 +117,19 @@ class _BeamSearch:
     """
 
     def __init__(
-        self, decoders: Sequence[StepDecoder], requests: list[SearchRequest], options: SearchOptions
+        self,
+        step_decoders: Sequence[StepDecoder],
+        requests: list[SearchRequest],
+        options: SearchOptions,
     ) -> None:
         self.requests = requests
         self.options = options
         self.config = options.config
         self.W = self.config.beam_size
         self.sampling = self.config.temperature > 0
-        max_lengths = [decoder.max_target_length for decoder in decoders]
+        max_lengths = [decoder.max_target_length for decoder in step_decoders]
         limit = min((limit - 1 for limit in max_lengths if limit is not None), default=None)
-        self.device = decoders[0].device
+        self.device = step_decoders[0].device
         self.limits = OutputLimits(requests, options, limit, self.device)
         self.history = BeamHistory()
         sources = [request.source for request in requests]
@@ -134,7 +137,7 @@ class _BeamSearch:
         # without sampling all hypotheses have the same beginning: one slot is enough
         num_slots = self.W if self.sampling else 1
         rows = np.repeat(np.arange(B), num_slots)
-        self.tiles = [TiledBatch.start(decoder, sources).gather(rows) for decoder in decoders]
+        self.tiles = [TiledBatch.start(decoder, sources).gather(rows) for decoder in step_decoders]
         self.active = np.arange(B)
         self.num_finished = np.zeros(B, dtype=np.int64)
         # totals of the best finished hypotheses, in ascending order
@@ -157,9 +160,9 @@ class _BeamSearch:
                 if self.sampling
                 else self._top_continuations(by_line)
             )
-            live, finished = self._split_finished(continuations, by_line)
-            self.history.add(live, finished, self._record(log_probs, weights))
-            self._advance(live)
+            live_slots, finished = self._split_finished(continuations, by_line)
+            self.history.add(live_slots, finished, self._record(log_probs, weights))
+            self._advance(live_slots)
             self.num_steps += 1
         return self.history.best_hypotheses(self.requests, self.options)
 
@@ -265,7 +268,7 @@ class _BeamSearch:
             np.take_along_axis(part, ranks, axis=1)
             for part in (slots, token_ids, scores, continuations.totals)
         )
-        live = BeamSlots(parents, live_ids, live_scores, np.where(used, totals, NEG_INF))
+        live_slots = BeamSlots(parents, live_ids, live_scores, np.where(used, totals, NEG_INF))
         truncated = self.limits.truncated(log_probs, self.active, self.num_steps)
         lines, end_ranks = is_finished.nonzero()
         end_parents = slots[lines, end_ranks]
@@ -276,7 +279,7 @@ class _BeamSearch:
             continuations.totals[lines, end_ranks],
             truncated[lines, end_parents],
         )
-        return live, finished
+        return live_slots, finished
 
     def _line_is_done(
         self,
@@ -297,21 +300,24 @@ class _BeamSearch:
         best_live = np.where(is_live, totals, NEG_INF).max(axis=1)
         return has_full_beam & (self.finished_totals[self.active, 0] >= best_live)
 
-    def _advance(self, live: BeamSlots) -> None:
+    def _advance(self, live_slots: BeamSlots) -> None:
         """Move each row to its new hypothesis; lines that are done leave in whole tiles."""
-        done = live.totals[:, 0] == NEG_INF
-        num_rows = self.W * int(np.count_nonzero(~done))
+        is_done = live_slots.totals[:, 0] == NEG_INF
+        num_rows = self.W * int(np.count_nonzero(~is_done))
         can_shrink = -(-num_rows // self.tiles[0].decoder.tile_rows) < self.tiles[0].num_tiles
-        remaining = _compacted_indices(~done) if can_shrink else np.arange(len(done))
+        remaining_lines = _compacted_indices(~is_done) if can_shrink else np.arange(len(is_done))
         num_slots = self.token_ids.shape[1]
         # a line that is done stays where it is
         own_slots = np.arange(self.W) % num_slots
-        parents = np.where(done[:, None], own_slots, live.parents)
-        rows = (num_slots * remaining[:, None] + parents[remaining]).ravel()
-        self.active = self.active[remaining]
-        self.token_ids, self.totals = live.token_ids[remaining], live.totals[remaining]
+        parents = np.where(is_done[:, None], own_slots, live_slots.parents)
+        rows = (num_slots * remaining_lines[:, None] + parents[remaining_lines]).ravel()
+        self.active = self.active[remaining_lines]
+        self.token_ids, self.totals = (
+            live_slots.token_ids[remaining_lines],
+            live_slots.totals[remaining_lines],
+        )
         if self.options.constraint is not None:
-            generated, slots = self.generated[remaining], parents[remaining]
+            generated, slots = self.generated[remaining_lines], parents[remaining_lines]
             prefixes = np.take_along_axis(generated, slots[..., None], axis=1)
             self.generated = np.concatenate([prefixes, self.token_ids[..., None]], axis=2)
         if num_rows:
@@ -320,7 +326,7 @@ class _BeamSearch:
 
 def _compacted_indices(live: Bool[np.ndarray, "B"]) -> Int[np.ndarray, "L"]:
     """Return the lines that stay; the last ones fill the gaps, which moves few rows."""
-    count = int(np.count_nonzero(live))
-    indices = np.arange(count)
-    indices[~live[:count]] = count + live[count:].nonzero()[0]
+    num_live = int(np.count_nonzero(live))
+    indices = np.arange(num_live)
+    indices[~live[:num_live]] = num_live + live[num_live:].nonzero()[0]
     return indices

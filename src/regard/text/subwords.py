@@ -77,12 +77,12 @@ def _train_model(texts: list[str], size: int, kind: SubwordAlgorithm) -> bytes:
     """Return the bytes of a model of at most `size` pieces; empty the list."""
     from sentencepiece import SentencePieceTrainer
 
-    model = io.BytesIO()
+    model_buffer = io.BytesIO()
     # sentencepiece copies each text, so the list need not keep it
     texts.reverse()
     SentencePieceTrainer.train(
         sentence_iterator=(texts.pop() for _ in range(len(texts))),
-        model_writer=model,
+        model_writer=model_buffer,
         model_type=kind,
         vocab_size=size,
         hard_vocab_limit=False,
@@ -100,4 +100,4 @@ def _train_model(texts: list[str], size: int, kind: SubwordAlgorithm) -> bytes:
         num_threads=1,
         minloglevel=2,
     )
-    return model.getvalue()
+    return model_buffer.getvalue()

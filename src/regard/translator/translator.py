@@ -171,8 +171,8 @@ class Translator:
             prefix=prefix, banned=banned, candidates=candidates, tree=tree, **settings
         )
         prefix_ids = self._prefix_ids(prefix)
-        numbered = enumerate(check_iterable(lines, "lines"), start=1)
-        tokenized = [self._tokenize(text, f"line {n}") for n, text in numbered]
+        numbered_lines = enumerate(check_iterable(lines, "lines"), start=1)
+        tokenized_lines = [self._tokenize(text, f"line {n}") for n, text in numbered_lines]
         return [
             PreparedLine(
                 line,
@@ -180,7 +180,7 @@ class Translator:
                 options,
                 unknown,
             )
-            for line in tokenized
+            for line in tokenized_lines
         ]
 
     def translate_prepared(
@@ -336,8 +336,8 @@ class Translator:
         if not isinstance(pins, Mapping):
             raise InputError(messages.pin_not_mapping(pins))
         for step, position in pins.items():
-            integers = isinstance(step, Integral) and isinstance(position, Integral)
-            if not integers or step < 0 or not 0 <= position < len(line.ids):
+            are_integers = isinstance(step, Integral) and isinstance(position, Integral)
+            if not are_integers or step < 0 or not 0 <= position < len(line.ids):
                 raise InputError(messages.invalid_pin(step, position, len(line.ids)))
         if pins and self.models[0].decoder.attention_shape is None:
             raise InputError(messages.pin_without_attention())
@@ -346,11 +346,11 @@ class Translator:
     def _best_translation(
         self, prepared: PreparedLine, hypotheses: Sequence[Hypothesis]
     ) -> Translation:
-        by_text: dict[str, Translation] = {}
+        translation_by_text: dict[str, Translation] = {}
         for one in (self._translation(prepared, hypothesis) for hypothesis in hypotheses):
             # several tokenizations have the same text: the first is the best
-            by_text.setdefault(one.text, one)
-        alternatives = tuple(by_text.values())
+            translation_by_text.setdefault(one.text, one)
+        alternatives = tuple(translation_by_text.values())
         return replace(
             alternatives[0],
             alternatives=alternatives if prepared.options.config.nbest > 1 else (),

@@ -33,7 +33,7 @@ def transpose_contiguous(matrix: Float[Tensor, "P D"]) -> Float[Tensor, "D P"]:
 class Tape(ABC):
     """One cell's part in a recurrence; its steps are views of the tape, created once."""
 
-    num_extra: ClassVar[int] = 0
+    num_extra_columns: ClassVar[int] = 0
     """How many blocks of D columns are between the query and the gates."""
 
     def __init__(
@@ -45,14 +45,14 @@ class Tape(ABC):
     ) -> None:
         self.tape, self.U, self.saved_states = tape, U, saved_states
         self.D = U.shape[1]
-        gates = query_size + self.num_extra * self.D
+        gates = query_size + self.num_extra_columns * self.D
         self.queries, self.extra_columns = tape[..., :query_size], tape[..., query_size:gates]
         self.gates = tape[..., gates:]
 
     @classmethod
     def empty(cls, x: Float[Tensor, "B T G"], query_size: int, D: int) -> Float[Tensor, "B T P"]:
         """Allocate the buffer of a tape."""
-        return x.new_empty(*x.shape[:2], query_size + cls.num_extra * D + x.shape[-1])
+        return x.new_empty(*x.shape[:2], query_size + cls.num_extra_columns * D + x.shape[-1])
 
     def products(self) -> list[Product]:
         """Return the matrices that multiply the old state, and the columns of the products."""
@@ -119,7 +119,7 @@ class _GRUTape(Tape):
         self.r_factor = _sigmoid_backward(self._reset_input(old_states), r).unbind(dim=1)
         self.zn_factor = _update_factors(old_states, z, n)
         self.dr, _, self.dn = _unbind_gates(grad.gates, 3)
-        self.dzn = _adjacent_gates(grad.gates[..., self.D :], 2)
+        self.dzn = _unbind_adjacent_gates(grad.gates[..., self.D :], 2)
 
 
 @final
@@ -201,7 +201,7 @@ class ResetAfterGRUTape(_GRUTape):
     Columns: query, u_n, r, z, n.
     """
 
-    num_extra = 1
+    num_extra_columns = 1
 
     @override
     def products(self) -> list[Product]:
@@ -273,7 +273,7 @@ class LSTMTape(Tape):
         self.saved_states = self.tape.new_empty(*self.tape.shape[:2], self.D)
         self.c = self.saved_states.unbind(dim=1)
         self.all_gates = self.gates.unbind(dim=1)
-        self.input_forget = self.gates[..., : 2 * self.D].unbind(dim=1)
+        self.input_forget_gates = self.gates[..., : 2 * self.D].unbind(dim=1)
         self.i, self.f, self.g, self.o = _unbind_gates(self.gates, 4)
 
     @override
@@ -287,7 +287,7 @@ class LSTMTape(Tape):
     ) -> Float[Tensor, "B D"] | None:
         assert c is not None  # noqa: S101
         self.all_gates[t].add_(x)
-        self.input_forget[t].sigmoid_()
+        self.input_forget_gates[t].sigmoid_()
         self.g[t].tanh_()
         self.o[t].sigmoid_()
         torch.mul(self.f[t], c, out=self.c[t]).addcmul_(self.i[t], self.g[t])
@@ -313,7 +313,7 @@ class LSTMTape(Tape):
         self.o_factor = _sigmoid_backward(tanh_c, o).unbind(dim=1)
         self.c_factor = _tanh_backward(o, tanh_c).unbind(dim=1)
         self.f = f.unbind(dim=1)
-        self.difg = _adjacent_gates(grad.gates[..., : 3 * self.D], 3)
+        self.difg = _unbind_adjacent_gates(grad.gates[..., : 3 * self.D], 3)
         self.do = grad.gates[..., 3 * self.D :].unbind(dim=1)
 
     @override
@@ -333,7 +333,7 @@ def _unbind_gates(gates: Float[Tensor, "B T G"], num_gates: int) -> list[tuple[T
     return [gate.unbind(dim=1) for gate in gates.chunk(num_gates, dim=-1)]
 
 
-def _adjacent_gates(gates: Float[Tensor, "B T G"], num_gates: int) -> tuple[Tensor, ...]:
+def _unbind_adjacent_gates(gates: Float[Tensor, "B T G"], num_gates: int) -> tuple[Tensor, ...]:
     """Return the steps of adjacent gates, each [B,num_gates,D]."""
     return gates.unflatten(-1, (num_gates, -1)).unbind(dim=1)
 

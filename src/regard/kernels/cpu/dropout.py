@@ -11,8 +11,8 @@ from typing_extensions import override
 
 from regard.kernels.reference import masked_softmax
 
-LEVELS = 1 << 16
-"""The number of values of two bytes: p is a multiple of 1 / LEVELS."""
+NUM_LEVELS = 1 << 16
+"""The number of values of two bytes: p is a multiple of 1 / NUM_LEVELS."""
 
 
 class _Dropout(torch.autograd.Function):
@@ -39,7 +39,7 @@ def dropout(x: Float[Tensor, "*B D"], *, p: float) -> Float[Tensor, "*B D"]:
 
 
 def _dropout(x: Float[Tensor, "*B D"], p: float) -> Float[Tensor, "*B D"]:
-    return _Dropout.apply(x, _factors(x, min(LEVELS - 1, max(1, round(p * LEVELS)))))
+    return _Dropout.apply(x, _factors(x, min(NUM_LEVELS - 1, max(1, round(p * NUM_LEVELS)))))
 
 
 def scaled_dot_attention(
@@ -55,11 +55,13 @@ def scaled_dot_attention(
     return _dropout(weights, dropout) @ values
 
 
-def _factors(x: Tensor, dropped_levels: int) -> Float[Tensor, "*B D"]:
-    """Return the factor of each number: 0 for this share of LEVELS, or the scale of the others."""
+def _factors(x: Tensor, num_dropped_levels: int) -> Float[Tensor, "*B D"]:
+    """Return each number's factor: 0 for this share of NUM_LEVELS, or the scale of the others."""
     seed = int(torch.randint(2**62, ()))
     bits = np.random.SFC64(seed).random_raw(-(-x.numel() // 4)).view(np.int16)[: x.numel()]
     # the comparison writes numbers: via a Boolean mask it would take three times as long
     factors = torch.empty(x.shape, dtype=x.dtype)
-    torch.ge(torch.from_numpy(bits).view(x.shape), dropped_levels - LEVELS // 2, out=factors)
-    return factors.mul_(LEVELS / (LEVELS - dropped_levels))
+    torch.ge(
+        torch.from_numpy(bits).view(x.shape), num_dropped_levels - NUM_LEVELS // 2, out=factors
+    )
+    return factors.mul_(NUM_LEVELS / (NUM_LEVELS - num_dropped_levels))

@@ -67,13 +67,13 @@ def _backward_loop(
 ):  # fmt: skip
     at = t[:, None] * A + a
     inside = t_in[:, None] & a_in
-    own = tl.load((e_q if SAFE else q) + at, mask=inside, other=0.0)
+    row_operand = tl.load((e_q if SAFE else q) + at, mask=inside, other=0.0)
     slope = tl.zeros([BT, BA], tl.float32)
     dv_partial = tl.zeros([BT, BA], tl.float32)
     for s in range(num_keys):
         other = tl.load((e_k if SAFE else k) + s * A + a, mask=a_in, other=0.0)
         grad = tl.load(de + s * de_col_stride + t * de_row_stride, mask=t_in, other=0.0)[:, None]
-        r = reciprocal(1 + (own * other if SAFE else tl.exp(2 * (own + other))))
+        r = reciprocal(1 + (row_operand * other if SAFE else tl.exp(2 * (row_operand + other))))
         part = grad * r
         dv_partial += grad - 2 * part
         slope += part - part * r
@@ -148,9 +148,9 @@ def _softmax(scores, mask, T, S, BLOCK: tl.constexpr):
     """A row's weights in place of its scores; 0 where hidden, and if all is hidden."""
     row = tl.program_id(0)
     s = tl.arange(0, BLOCK)
-    visible = tl.load(mask + row // T * S + s, mask=s < S, other=0) != 0
-    e = tl.load(scores + row * S + s, mask=visible, other=-float("inf"))
-    parts = tl.where(visible, tl.exp(e - tl.max(e, 0)), 0.0)
+    is_visible = tl.load(mask + row // T * S + s, mask=s < S, other=0) != 0
+    e = tl.load(scores + row * S + s, mask=is_visible, other=-float("inf"))
+    parts = tl.where(is_visible, tl.exp(e - tl.max(e, 0)), 0.0)
     total = tl.sum(parts, 0)
     tl.store(scores + row * S + s, parts * tl.where(total > 0, 1 / total, 0.0), mask=s < S)
 
@@ -221,17 +221,18 @@ def queries_gradient(p: Operands, de: Tensor) -> Tensor:
 
 
 def _run_backward(
-    own: Tensor, others: Tensor, e_own: Tensor, e_others: Tensor, p: Operands, de: Tensor,
-    *, ragged: bool,
+    row_operand: Tensor, column_operand: Tensor, e_row_operand: Tensor, e_column_operand: Tensor,
+    p: Operands, de: Tensor, *, ragged: bool,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    B, T, A = own.shape
+    B, T, A = row_operand.shape
     BT, BA = 32, 64
     grid = triton.cdiv(T, BT), triton.cdiv(A, BA), B
     grad = torch.empty(B, T, A, device=de.device)
     partial = torch.empty(B * grid[0], A, device=de.device)
     _backward[grid](
-        own, others, e_own, e_others, p.v, de, de.stride(1), de.stride(2), p.largest,
-        p.lengths, grad, partial, T, others.shape[1], A, ragged, BT, BA, num_warps=4,
+        row_operand, column_operand, e_row_operand, e_column_operand, p.v, de, de.stride(1),
+        de.stride(2), p.largest, p.lengths, grad, partial, T, column_operand.shape[1], A, ragged,
+        BT, BA, num_warps=4,
     )  # fmt: skip
     return grad, partial
 

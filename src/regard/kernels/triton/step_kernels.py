@@ -276,8 +276,8 @@ def _weights_backward(
         total += grad * tl.load(values + (b * S + s[:, None]) * G + g, mask=inside, other=0.0).to(
             tl.float32
         )
-    output_grad = tl.load(dweights + b * dweights_row + s, mask=s < S, other=0.0).to(tl.float32)
-    tl.store(dalpha + b * S + s, tl.sum(total, 1) + output_grad, mask=s < S)
+    dweight = tl.load(dweights + b * dweights_row + s, mask=s < S, other=0.0).to(tl.float32)
+    tl.store(dalpha + b * S + s, tl.sum(total, 1) + dweight, mask=s < S)
 
 
 @triton.jit
