@@ -34,6 +34,10 @@ def log_lines(server):
     return [line for line in errors.splitlines() if not line.startswith("Next: ")]
 
 
+def access_records(caplog):
+    return [record for record in caplog.records if record.name == "regard.server.access"]
+
+
 def digest_of(path):
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
@@ -103,7 +107,7 @@ def check_models(models, files):
         assert model["source"]["case"] == "keep"
 
 
-def test_text_entries_are_one_line_and_have_texts_on_request_only(serve, caplog):
+def test_text_entries_are_one_line_and_have_texts_on_request_only(serve, caplog, eventually):
     caplog.set_level("DEBUG", logger="regard")
     line = "ab ghi\u2028status=500"
     for log_texts in (False, True):
@@ -112,8 +116,9 @@ def test_text_entries_are_one_line_and_have_texts_on_request_only(serve, caplog)
         output = client.post("/v1/translate", json={"text": line}).json()["translations"][0]["text"]
         client.get("/x%0a2026 error")
         client.get("/healthz")
-        records = [x for x in caplog.records if x.name == "regard.server.access"]
-        # the fixture asks for the health of each server
+        # an entry is written after its response; the fixture asks for the health of each server
+        eventually(lambda: len(access_records(caplog)) == 4)
+        records = access_records(caplog)
         served, missing, health = map(TextFormatter().format, records[1:])
         expected = f'sources=["ab ghi\\u2028status=500"] outputs={json.dumps([output])}'
         assert served.endswith(f" {expected}") == log_texts

@@ -73,11 +73,9 @@ def check(
     dev_pairs = None if dev is None else _dev_pairs(str(dev), pairs_source)
     observer, notes = _Observer(), ReadingNotes(pairs_source.name)
     entries = pairs_source.scan(trim=True, notes=notes)
+    list_all = all_ or format_ == "json"
     corpus_report = checker.check(
-        observer.observe(entries),
-        dev=dev_pairs,
-        notes=notes,
-        all_bad_lines=all_ or format_ == "json",
+        observer.observe(entries), dev=dev_pairs, notes=notes, all_bad_lines=list_all
     )
     if not corpus_report.pairs and corpus_report.bad_lines.count == 1 and observer.ends_early:
         # the file is missing or empty: one sentence says it all
@@ -87,12 +85,10 @@ def check(
     configuration = None if problem else auto_configure(profile, {}, on_gpu=will_use_gpu({}))
     warnings = _warnings(profile, dev_pairs or [], str(dev), configuration)
     automatic = () if configuration is None else configuration.reasons
-    if format_ == "json":
-        _print_json(corpus_report, notes, automatic, warnings)
-    else:
-        _print_text(corpus_report, notes, automatic, warnings)
-        if automatic:
-            _print_training_time(profile)
+    print_report = _print_json if format_ == "json" else _print_text
+    print_report(corpus_report, notes, automatic, warnings)
+    if format_ == "text" and automatic:
+        _print_training_time(profile)
     if out is not None:
         write_output(out, skipped_tsv(observer.errors).encode())
     if problem:

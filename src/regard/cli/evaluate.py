@@ -110,9 +110,8 @@ def evaluate(
     translators = [load(*group, device=device) for group in groups]
     normalization = _normalization(translators, models)
     data = translators[0].settings.data
-    pairs_source = options.pairs_source(pairs, source, target, columns).like_training(
-        data.file, file
-    )
+    pairs_source = options.pairs_source(pairs, source, target, columns)
+    pairs_source = pairs_source.like_training(data.file, file)
     test_set = _TestSet(pairs_source, data, each_line=each_line, skip_bad_lines=skip_bad_lines)
     outputs = [_outputs(translator, test_set.sources, search) for translator in translators]
     recipe = _search_recipe(translators, search)
@@ -127,10 +126,8 @@ def evaluate(
         _print(corpus_scores.evaluate(outputs[0], test_set.references, names), recipe, format_)
     else:
         one, other = outputs
-        draws = int(samples), int(seed)
-        compared = [
-            paired_bootstrap(one, other, test_set.references, name, *draws) for name in names
-        ]
+        sides, draws = (one, other, test_set.references), (int(samples), int(seed))
+        compared = [paired_bootstrap(*sides, name, *draws) for name in names]
         recipe = {"models": [model.name for model in models]} | recipe
         _print_comparison(compared, recipe, format_)
     if format_ == "table":

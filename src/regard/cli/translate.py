@@ -109,7 +109,7 @@ def translate(
         raise ConfigError("translate", [messages.table_without_input(names)])
     writer = _RowWriter(models, call_options, unknown, format_, device)
     if line is not None:
-        writer.write([(1, line)], "--text")
+        writer.write([(0, line)], "--text")
         writer.warning.print()
     elif input_ is not None:
         _translate_table(writer, str(input_), typed)
@@ -161,7 +161,7 @@ class _RowWriter:
     ) -> None:
         """Print the outputs at once, and their notes on stderr with file and line.
 
-        `first` is the number of the first output.
+        `first` is the number of the first output. A text that is no line of a file has number 0.
         """
         lines = [line for _, line in numbered]
         answers = self.translator.translate(lines, progress=progress, **self.call_options)
@@ -172,7 +172,7 @@ class _RowWriter:
             rows.append(self._row(answer, number))
             self.warning.add(line_number, answer)
             for note in answer.notes:
-                self.notes.print(f"{name}, line {line_number}", note)
+                self.notes.print(f"{name}, line {line_number}" if line_number else name, note)
         sys.stdout.write("".join(f"{row}\n" for row in rows))
         sys.stdout.flush()
 

@@ -33,7 +33,9 @@ class Columns:
     @classmethod
     def parse(cls, text: str, *, needs_target: bool = True) -> "Columns":
         """Read `source=1,3 target=2` or `source=lemma,tags target=form`."""
-        parts = [part.partition("=") for part in re.split(r"\s+(?=(?:source|target)=)", text)]
+        parts = [
+            part.partition("=") for part in re.split(r"\s+(?=(?:source|target)=)", text.strip())
+        ]
         sides = {name.strip(): parse_list(value) for name, _, value in parts}
         needed = set(SIDES) if needs_target else {"source"}
         known = needed <= sides.keys() <= set(SIDES) and len(sides) == len(parts)

@@ -152,10 +152,8 @@ def _split_marks(phoneme: str) -> list[str]:
         letters -= 1
     # a tone mark by itself
     letters = letters or len(phoneme)
-    return [
-        escape(phoneme[:letters], DOTTED_CIRCLE),
-        *(DOTTED_CIRCLE + mark for mark in phoneme[letters:]),
-    ]
+    marks = [DOTTED_CIRCLE + mark for mark in phoneme[letters:]]
+    return [escape(phoneme[:letters], DOTTED_CIRCLE), *marks]
 
 
 def _is_mark(character: str) -> bool:

@@ -62,7 +62,7 @@ def describe_plan(plan: TrainingPlan, config: TrainConfig, pace: Pace, sources: 
     steps = f"{plan.max_steps:,}"
     if plan.max_steps < config.max_steps:
         steps += f" of {config.max_steps:,}"
-    parts = [f"{steps} update{'s' * (plan.max_steps != 1)} of {pace.update:.3g} s"]
+    parts = [f"{steps} update{'s' * (steps != '1')} of {pace.update:.3g} s"]
     num_validations = -(-plan.max_steps // plan.validate_every)
     for name, count, seconds in (
         (

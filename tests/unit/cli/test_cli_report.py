@@ -55,7 +55,7 @@ def test_edits_are_counted_by_the_length_of_the_reference(beginner):
 def test_the_log_has_attention_of_a_fixed_and_a_changing_line(capitals):
     log = entries(capitals.with_suffix(".run") / "log.jsonl")
     (validation,) = [entry for entry in log if "score" in entry]
-    assert validation["signature"].startswith("exact|nrefs:1|")
+    assert validation["signature"].startswith("accuracy|nrefs:1|")
     for name in ("sample", "watched"):
         shown = validation[name]
         forced = regard.load(capitals).rescore([(shown["source"], shown["output"])])[0]

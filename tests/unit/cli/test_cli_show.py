@@ -23,8 +23,8 @@ def test_show_draws_a_row_for_each_token_and_one_for_eos(run, capitals):
 
 
 def test_the_command_that_show_suggests_runs(run, capitals):
-    hint = run("show", capitals, "--", "-a b").err
-    assert hint == f"Next: regard translate {capitals} --format jsonl '--text=-a b'\n"
+    hint = run("show", capitals, "--", "-a b").err.splitlines()[-1]
+    assert hint == f"Next: regard translate {capitals} --format jsonl '--text=-a b'"
     assert run("translate", capitals, "--format", "jsonl", "--text=-a b").code == 0
 
 

@@ -34,6 +34,7 @@ from regard.config.settings import (
     MIN_TEMPERATURE,
     SearchConfig,
     Settings,
+    TextConfig,
 )
 from regard.config.toml import (
     differences,

@@ -30,7 +30,6 @@ def out(tmp_path):
 
 @pytest.fixture
 def finished(out):
-    """A run that has come to its end."""
     quick(out=out, dropout=0.2)
     return out
 
@@ -46,12 +45,12 @@ def digest(path):
 
 
 def everything(folder):
-    """Return all files of a folder, with what they hold."""
+    """Return the digest of every file of a folder."""
     return {path: digest(path) for path in folder.rglob("*") if path.is_file()}
 
 
 def interrupted(monkeypatch, out, at=1, **options):
-    """WarmStart a run, and stop it as Ctrl-C would after so many updates."""
+    """Begin a run, and stop it as Ctrl-C would after so many updates."""
     from regard.training import loop
 
     update = loop.update
@@ -207,14 +206,14 @@ def test_other_pairs_are_refused(out, tmp_path, monkeypatch):
     pairs, dev = tsv(tmp_path / "p.tsv", digits()), tsv(tmp_path / "d.tsv", digits(3, 9))
     interrupted(monkeypatch, out, pairs=pairs, dev=dev)
     for path, what in ((pairs, "pairs"), (dev, "validation pairs")):
-        kept = path.read_text()
-        path.write_text(kept.replace("1", "2"))
+        text = path.read_text()
+        path.write_text(text.replace("1", "2"))
         for allowed in ({}, {"allow_changes": True, "allow_inexact": True}):
             assert refusal(ConfigError, pairs=pairs, dev=dev, out=out, resume=True, **allowed) == (
                 f"{tmp_path / 'm.run'}: the run began with other {what}. "
                 "Pass the same, or another --out."
             )
-        path.write_text(kept)
+        path.write_text(text)
     quick(pairs=pairs, dev=dev, out=out, resume=True)
 
 
