@@ -23,7 +23,7 @@ test: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/pytest --numprocesses 2 -m "not slow and not gpu"
+	$(BIN)/pytest --numprocesses 2 --dist worksteal -m "not slow and not gpu"
 
 demo: $(READY)
 	@mkdir -p $(OUT)
