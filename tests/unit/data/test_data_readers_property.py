@@ -123,6 +123,8 @@ def simple(data):
             parts = line.removesuffix(b"\r").decode().split("\t")
         except UnicodeDecodeError:
             parts = []
+        # cells without text behind the target are left out
+        parts = parts if any(map(str.strip, parts[2:])) else parts[:2]
         good = len(parts) == 2 and all(map(str.strip, parts)) and "\0" not in "".join(parts)
         if any(map(str.strip, parts)) or "\0" in "".join(parts) or (line and not parts):
             yield tuple(parts) if good else None
