@@ -228,6 +228,10 @@ class _BeamSearch:
         token_ids, totals = np.full_like(self.token_ids, EOS), self.totals.copy()
         for index, slot in np.argwhere(self.totals > NEG_INF):
             generator = self.generators[self.active[index]]
+            if not np.isfinite(rows[index, slot].max()):
+                # nothing is left to sample from
+                totals[index, slot] = NEG_INF
+                continue
             token_id = sample_token(rows[index, slot], self.config, generator)
             token_ids[index, slot] = token_id
             totals[index, slot] += rows[index, slot, token_id]
@@ -248,6 +252,8 @@ class _BeamSearch:
         """Split the best continuations into live and finished hypotheses."""
         W = self.W
         possible = continuations.totals > NEG_INF
+        was_live = (self.totals > NEG_INF).any(axis=1)
+        self._record_nan(log_probs, was_live & ~np.asarray(possible.any(axis=1)))
         is_finished = possible & (continuations.token_ids == EOS)
         is_live = possible & ~is_finished
         if not self.sampling:
@@ -280,6 +286,12 @@ class _BeamSearch:
             truncated[lines, end_parents],
         )
         return live_slots, finished
+
+    def _record_nan(self, log_probs: Float[Tensor, "B w V"], stuck: Bool[np.ndarray, "B"]) -> None:
+        """Note which lines without a continuation have scores that are not numbers."""
+        for index in stuck.nonzero()[0]:
+            if bool(log_probs[index].isnan().any()):
+                self.history.lines_with_nan.add(int(self.active[index]))
 
     def _line_is_done(
         self,

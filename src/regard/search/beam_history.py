@@ -73,6 +73,7 @@ class BeamHistory:
         self.slots: list[BeamSlots] = []
         self.finished: list[FinishedHypotheses] = []
         self.records: list[StepRecord] = []
+        self.lines_with_nan: set[int] = set()
 
     def add(self, slots: BeamSlots, finished: FinishedHypotheses, record: StepRecord) -> None:
         """Record a step."""
@@ -87,10 +88,10 @@ class BeamHistory:
         paths = self._backtrack()
         hypotheses = []
         for line, request in enumerate(requests):
-            if not paths[line] and options.constraint is not None:
-                raise InputError(messages.unsatisfied_constraint(options.config.constraint))
-            if not paths[line]:
+            if not paths[line] and line in self.lines_with_nan:
                 raise InputError(messages.scores_not_finite())
+            if not paths[line]:
+                raise InputError(messages.no_output(_rules(request, options)))
             alpha = options.config.length_penalty
             paths[line].sort(key=lambda path: -path.hypothesis.normalized_score(alpha))
             nbest = paths[line][: options.config.nbest]
@@ -178,3 +179,19 @@ class BeamHistory:
                 add(t, parent, EOS, score, total, (t, first + number) in nbest_ends)
             first += len(finished.lines)
         return tuple(nodes)
+
+
+def _rules(request: SearchRequest, options: SearchOptions) -> list[str]:
+    """Return the rules for the output of a line, as a sentence names them."""
+    config, rules = options.config, []
+    if options.constraint is not None:
+        rules.append(f"search.constraint = {config.constraint}")
+    if request.prefix:
+        rules.append("the prefix")
+    if options.banned:
+        rules.append(f"{len(options.banned):,} banned token{'s' * (len(options.banned) != 1)}")
+    if config.min_length:
+        rules.append(f"search.min_length = {config.min_length}")
+    if config.same_length:
+        rules.append("search.same_length")
+    return [*rules, f"search.max_length = {config.max_length}"] if len(rules) != 1 else rules

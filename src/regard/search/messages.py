@@ -1,5 +1,7 @@
 """The error messages of a search, in one place for translation."""
 
+from collections.abc import Sequence
+
 
 def source_too_long(length: int, limit: int) -> str:
     """Say how many tokens of a source the model has positions for."""
@@ -20,12 +22,12 @@ def all_tokens_banned(count: int) -> str:
     return f"banned has all {count:,} tokens of the target; it must leave at least one."
 
 
-def unsatisfied_constraint(constraint: str) -> str:
-    """Say that no output satisfies a constraint."""
-    return (
-        f"No output satisfies search.constraint = {constraint}. "
-        "Use a wider beam or another constraint."
-    )
+def no_output(rules: Sequence[str]) -> str:
+    """Say which rules left no output to the search."""
+    if len(rules) == 1:
+        return f"No output satisfies {rules[0]}. Use a wider beam or another constraint."
+    listed = f"{', '.join(rules[:-1])} and {rules[-1]}"
+    return f"No output satisfies {listed} together. Leave one of them out, or use a wider beam."
 
 
 def scores_not_finite() -> str:

@@ -271,5 +271,18 @@ class Nothing(Constraint):
 @pytest.mark.parametrize("beam_size", [1, 3])
 def test_a_constraint_that_nothing_satisfies_is_named(beam_size):
     options = wanted(beam_size=beam_size, constraint=Nothing(None))
-    with pytest.raises(InputError, match=r"No output satisfies search\.constraint = none"):
+    with pytest.raises(InputError, match=r"No output satisfies search\.constraint = none\. Use"):
         search([model("bahdanau2015")], lines(3), options)
+
+
+@pytest.mark.parametrize("settings", [{}, {"temperature": 1.0}, {"beam_size": 3}])
+def test_rules_that_contradict_each_other_are_named(settings):
+    banned = frozenset({11, 12})
+    options = wanted(constraint=Nothing(None), banned=banned, min_length=1, **settings)
+    with pytest.raises(InputError) as refused:
+        search([model("bahdanau2015")], [SearchRequest((5, 9), prefix=(7,))], options)
+    assert str(refused.value) == (
+        "No output satisfies search.constraint = none, the prefix, 2 banned tokens, "
+        f"search.min_length = 1 and search.max_length = {options.config.max_length} together. "
+        "Leave one of them out, or use a wider beam."
+    )

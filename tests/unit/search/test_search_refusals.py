@@ -95,13 +95,13 @@ def test_a_pin_outside_the_line_is_refused(pins):
     )
 
 
-@pytest.mark.parametrize("beam_size", [1, 3])
-def test_a_model_with_nan_outputs_is_refused(beam_size):
+@pytest.mark.parametrize("settings", [{"beam_size": 1}, {"beam_size": 3}, {"temperature": 1.0}])
+def test_a_model_with_nan_outputs_is_refused(settings):
     built = model("bahdanau2015")
     with torch.no_grad():
         built.readout.weight.fill_(torch.nan)
     with pytest.raises(InputError) as refused:
-        search([built], lines(2), wanted(beam_size=beam_size, max_length=4))
+        search([built], lines(2), wanted(max_length=4, **settings))
     assert str(refused.value) == (
         "The scores of the model are not numbers. Use a model with finite weights."
     )
