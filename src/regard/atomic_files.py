@@ -1,13 +1,21 @@
 """Atomic writes, which replace a file completely or not at all, and fingerprints of files."""
 
 import hashlib
+import json
 import os
 from pathlib import Path
+from typing import Any
 
 
 def fingerprint(path: Path) -> str:
     """Return the SHA-256 of a file's content."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def fingerprint_json(tree: Any) -> str:
+    """Return the SHA-256 of what JSON keeps of a tree, whatever the order of its keys."""
+    return hashlib.sha256(json.dumps(tree, sort_keys=True).encode()).hexdigest()
 
 
 def replace_file(path: Path, *content: bytes | memoryview) -> None:

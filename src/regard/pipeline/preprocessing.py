@@ -4,7 +4,6 @@ Each line is tokenized once. A run that starts again opens the data in the folde
 match its recipe.
 """
 
-import hashlib
 import json
 from collections.abc import Iterable
 from contextlib import suppress
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any, cast, final
 
 from regard import __version__
-from regard.atomic_files import replace_file
+from regard.atomic_files import fingerprint_json, replace_file
 from regard.choices import SubwordAlgorithm, names_of
 from regard.config.settings import Settings
 from regard.config.toml import to_tree
@@ -119,7 +118,9 @@ def _encode(
         "corpora": [corpus.fingerprint, dev_corpus.fingerprint],
     }
     # written last: if it exists, everything else is complete
-    write_text(folder / "prepared.json", json.dumps(metadata | {"sha256": _digest(metadata)}))
+    write_text(
+        folder / "prepared.json", json.dumps(metadata | {"sha256": fingerprint_json(metadata)})
+    )
     return PreprocessedData(
         source, target, corpus, dev_corpus, dev, tokens.left_out, split.num_held_out
     )
@@ -242,11 +243,7 @@ def _read_metadata(path: Path) -> dict[str, Any] | None:
         return None
     # prepared by an earlier version, it has no digest
     digest = metadata.pop("sha256", None)
-    return metadata if digest in (None, _digest(metadata)) else None
-
-
-def _digest(metadata: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(metadata).encode()).hexdigest()
+    return metadata if digest in (None, fingerprint_json(metadata)) else None
 
 
 def write_text(path: Path, text: str) -> None:

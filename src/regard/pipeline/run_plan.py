@@ -1,12 +1,12 @@
 """The plan of a run with a time limit: the one kept in its folder, or a new one."""
 
-import hashlib
 import json
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
+from regard.atomic_files import fingerprint_json
 from regard.config.settings import TrainConfig
 from regard.pipeline.configuration import RunConfiguration
 from regard.pipeline.preprocessing import write_text
@@ -55,7 +55,7 @@ def plan_run(
         text = describe(config, _measure(job, validator), progress.step) if measured else ""
         return PlannedRun(config, None, text, float("inf"))
     spent = configuration.spent_seconds(progress.step)
-    key = _digest({"recipe": job.recipe, "step": progress.step})
+    key = fingerprint_json({"recipe": job.recipe, "step": progress.step})
     if plan is None and resume:
         plan = _read(folder.path / NAME, key)
     if plan is not None:
@@ -72,7 +72,9 @@ def plan_run(
         )
         text = describe_plan(plan, config, pace, sources)
         entry: dict[str, Any] = {"key": key, "plan": plan.to_json()}
-        write_text(folder.path / NAME, json.dumps(entry | {"digest": _digest(entry)}) + "\n")
+        write_text(
+            folder.path / NAME, json.dumps(entry | {"digest": fingerprint_json(entry)}) + "\n"
+        )
     limit = 60 * minutes - spent
     slack = max(MIN_SLACK_SECONDS, SLACK_SHARE * limit)
     deadline = started + limit + slack - plan.scoring_seconds
@@ -94,12 +96,8 @@ def _read(path: Path, key: str) -> TrainingPlan | None:
     try:
         entry = json.loads(path.read_text(encoding="utf-8"))
         digest = entry.pop("digest")
-        if entry["key"] != key or digest != _digest(entry):
+        if entry["key"] != key or digest != fingerprint_json(entry):
             return None
         return TrainingPlan.from_json(entry["plan"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
-
-
-def _digest(tree: Any) -> str:
-    return hashlib.sha256(json.dumps(tree, sort_keys=True).encode()).hexdigest()

@@ -1,6 +1,5 @@
 """The served models by name; those from files can be loaded again while requests are running."""
 
-import hashlib
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,6 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import final
 
+from regard.atomic_files import fingerprint
 from regard.errors import ModelFileError, unreadable
 from regard.server import messages
 from regard.translator import Translator, load
@@ -92,7 +92,6 @@ def load_model_file(path: Path, device: str) -> ServedModel:
 
 def _digest(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return fingerprint(path)
     except OSError as error:
         raise ModelFileError(str(path), unreadable(error, str(path))) from None
